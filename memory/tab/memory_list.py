@@ -18,7 +18,7 @@ from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
 from memory.tab.events import Update
 from memory.tab.memory_card import kind_name
-from memory.tab.tables import Pager, build_table, last_page
+from memory.tab.tables import Pager, build_table
 from memory.tab.templates import empty_state, render
 from memory.types import STORES, Memory, TimeSpan
 
@@ -101,7 +101,7 @@ class MemoryList:
             max_height=560,
             show_label=False,
         )
-        self.pages = Pager("memory", "Previous", "Next")
+        self.pages = Pager("memory", PAGE, "Previous", "Next")
 
     @property
     def outputs(self) -> list[Any]:
@@ -112,7 +112,7 @@ class MemoryList:
         """Show a page, from 0, of a persona's memories."""
         if persona_id is None:
             nobody = empty_state("No persona yet", "Create one in Chat, or import a conversation there.")
-            return {self.totals: nobody, self.table: [], self.listed: (), **self.pages.show(0, PAGE, 0, 0, "")}
+            return {self.totals: nobody, self.table: [], self.listed: (), **self.pages.show(0, 0, "")}
         query, listed = Query.parse(*filters), list_memories(self.bank, persona_id)
         memories, total, page = self._read_page(persona_id, query, page, listed)
         text = f"{total:,}{' found' if query.text else ''}"
@@ -122,7 +122,7 @@ class MemoryList:
             self.totals: _totals(listed, self.bank.counts(persona_id)),
             self.table: [_row(memory) for memory in memories],
             self.listed: (persona_id, *filters),
-            **self.pages.show(page, PAGE, len(memories), total, text),
+            **self.pages.show(page, total, text),
         }
 
     def _read_page(
@@ -131,16 +131,16 @@ class MemoryList:
         """The memories of a page, how many there are on all pages, and the page after all."""
         if query.text:
             found = self._search(persona_id, query, listed)
-            page = last_page(page, PAGE, len(found))
+            page = self.pages.last(page, len(found))
             return found[page * PAGE : (page + 1) * PAGE], len(found), page
         if query.kind in OTHER_KINDS:
             memories, total = read_other(self.bank, persona_id, query.kind, query.during, PAGE, page * PAGE)
             if memories or not page:
                 return memories, total, page
-            return self._read_page(persona_id, query, last_page(page, PAGE, total), listed)
+            return self._read_page(persona_id, query, self.pages.last(page, total), listed)
         inside = listed if query.during is None else list_memories(self.bank, persona_id, query.during)
         ids = [each.id for each in inside if query.kind in ("", each.store)]
-        page = last_page(page, PAGE, len(ids))
+        page = self.pages.last(page, len(ids))
         return self.bank.memories_by_id(persona_id, ids[page * PAGE : (page + 1) * PAGE]), len(ids), page
 
     def _search(self, persona_id: int, query: Query, listed: Sequence[Entry]) -> list[Memory]:

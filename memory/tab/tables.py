@@ -40,8 +40,9 @@ def build_table(
 class Pager:
     """The buttons under a table; `page` is the page it shows, from 0, and `outputs` is what `show` updates."""
 
-    def __init__(self, name: str, previous: str, following: str) -> None:
-        """Build the buttons with their labels; `name` begins the id of the position."""
+    def __init__(self, name: str, size: int, previous: str, following: str) -> None:
+        """Build the buttons with their labels; `name` begins the id of the position, `size` is the rows of a page."""
+        self.size = size
         self.page: gr.State = gr.State(0)
         with gr.Row(elem_classes="memoir-pages"):
             self.previous = gr.Button(previous, size="sm", min_width=90, scale=0)
@@ -49,17 +50,18 @@ class Pager:
             self.next = gr.Button(following, size="sm", min_width=90, scale=0)
         self.outputs: list[Any] = [self.page, self.previous, self.position, self.next]
 
-    def show(self, page: int, size: int, rows: int, total: int, text: str) -> Update:
-        """Show the position of a page: its number from 0, the rows of a full page, of this one and of all pages.
+    def last(self, page: int, total: int) -> int:
+        """The page to show of so many rows: `page`, or the last one if there are fewer."""
+        return min(page, max(0, total - 1) // self.size)
 
-        `text` is what to say of the total, or alone if there are no rows.
-        """
-        start = page * size
+    def show(self, page: int, total: int, text: str) -> Update:
+        """Show the position of a page among all rows; `text` is what to say of the total, or alone if it is 0."""
+        start, end = page * self.size, min((page + 1) * self.size, total)
         return {
             self.page: page,
             self.previous: gr.Button(interactive=page > 0),
-            self.position: hint(f"{start + 1:,}–{start + rows:,} of {text}" if rows else text),
-            self.next: gr.Button(interactive=start + rows < total),
+            self.position: hint(f"{start + 1:,}–{end:,} of {text}" if total else text),
+            self.next: gr.Button(interactive=end < total),
         }
 
     def connect(self, handler: Callable[..., Update], inputs: Sequence[object], outputs: Sequence[object]) -> None:
@@ -68,8 +70,3 @@ class Pager:
             button.click(lambda page, step=step: max(0, page + step), self.page, self.page, **PRIVATE).then(
                 handler, inputs, outputs, **PRIVATE
             )
-
-
-def last_page(page: int, size: int, total: int) -> int:
-    """The page to show: `page`, or the last one if there are fewer."""
-    return min(page, max(0, total - 1) // size)

@@ -6,7 +6,7 @@ from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.exporting import downloads
 from memory.tab.events import PRIVATE, Update
-from memory.tab.tables import Pager, build_table, last_page
+from memory.tab.tables import Pager, build_table
 from memory.tab.templates import hint
 
 PAGE = 20
@@ -23,7 +23,7 @@ class JournalPanel:
         with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
             gr.HTML(hint(ABOUT), padding=False)
             self.table = build_table("journal-table", "Journal", journal.HEADINGS, show_label=False, max_height=480)
-            self.pages = Pager("journal", "Newer", "Older")
+            self.pages = Pager("journal", PAGE, "Newer", "Older")
             download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
             self.file = gr.File(label="Ready to download", visible=False, interactive=False, elem_id="journal-file")
         page, outputs = self.pages.page, [self.table, *self.pages.outputs]
@@ -34,11 +34,10 @@ class JournalPanel:
     def show(self, page: int) -> Update:
         """Show a page of the journal, from 0."""
         total = journal.count(self.bank)
-        page = last_page(page, PAGE, total)
+        page = self.pages.last(page, total)
         entries = journal.read(self.bank, PAGE, page * PAGE)
-        text = f"{total:,}" if entries else "No entries yet."
-        rows = [list(entry.cells) for entry in entries]
-        return {self.table: rows, **self.pages.show(page, PAGE, len(rows), total, text)}
+        text = f"{total:,}" if total else "No entries yet."
+        return {self.table: [list(entry.cells) for entry in entries], **self.pages.show(page, total, text)}
 
     def export(self) -> Update:
         """Write the whole journal to a file."""
