@@ -1,7 +1,5 @@
 """Compare two runs on the probes that both asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The packaged encoders side by side: what each finds on every benchmark whose files are here, with no reader."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 

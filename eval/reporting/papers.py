@@ -1,7 +1,5 @@
 """Run the rows of the papers' tables, on the benchmark files that are here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

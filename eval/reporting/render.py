@@ -1,7 +1,5 @@
 """Format reports and comparisons as Markdown, table rows and CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Report a run: every figure with its n and its interval, what was run, and what it cost."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields

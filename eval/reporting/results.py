@@ -1,7 +1,5 @@
 """The table of results: every benchmark whose files are here, with a chat's settings, in one table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,15 +1,11 @@
 """List every setting with its environment variable, default, values and meaning."""
 
-from __future__ import annotations
+from typing import Any, Literal, get_args, get_origin
 
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
-
+from pydantic.fields import FieldInfo
 from tabulate import tabulate
 
 from eval.settings import EvalSettings
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 PREFIX = str(EvalSettings.model_config["env_prefix"])
 

@@ -1,7 +1,5 @@
 """Hand a text to the browser as a file; nothing is written on the server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import gradio as gr

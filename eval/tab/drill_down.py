@@ -1,7 +1,5 @@
 """Find the probes behind a metric, and what became of each piece of a probe's evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

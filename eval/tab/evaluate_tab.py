@@ -1,7 +1,5 @@
 """The Evaluate tab: run a benchmark in one click, watch it, and look into every metric down to one probe's trace."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The runs that were opened last: answers and reports are read once and kept while the files stay the same."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Mapping
 from functools import cached_property, lru_cache

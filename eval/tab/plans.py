@@ -1,7 +1,5 @@
 """Make a plan of runs from the values of the form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Probes tab of a result: the probes behind a metric, and one probe with its evidence and trace."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

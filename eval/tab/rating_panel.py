@@ -1,7 +1,5 @@
 """Rating by people: a sheet to download for the selected run, and what the filled ones say."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The result of a run: its metrics, and the way from each of them down to one probe's evidence and trace."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

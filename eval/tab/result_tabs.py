@@ -1,7 +1,5 @@
 """The tabs of a result: groups, metrics, published figures, abstention, errors and time, a class each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The form of the Evaluate tab: which benchmark to run, how much of it, and with which settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args

@@ -4,8 +4,6 @@ A window may be closed, reloaded or opened twice: the run goes on, every window 
 a second one.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

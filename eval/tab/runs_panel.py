@@ -1,7 +1,5 @@
 """The earlier runs: a list to open, compare and delete them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

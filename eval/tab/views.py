@@ -1,7 +1,5 @@
 """Render runs and probes as HTML, from the templates in assets/web/templates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ One constant after another gets the value with the best mean over benchmarks, th
 from the first until none changes. Of equal values the nearest to off is chosen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Compare two settings on the same probes; the spread of their difference is that of resampled histories."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt

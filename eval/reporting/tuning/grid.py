@@ -1,7 +1,5 @@
 """The constants that are chosen, the values that each may take, and the figures that decide."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from eval.runs.experiment import Experiment, with_settings

@@ -1,7 +1,5 @@
 """Leave one benchmark out: choose the constants on the tuning halves of all others, and report its reporting half."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Play histories once and measure them under any constants, in this process or in several."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """Write what `tune` found as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import date
 
