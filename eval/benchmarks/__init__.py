@@ -4,8 +4,6 @@ An adapter translates a benchmark's files into histories and probes and does not
 network. What is remembered comes from the same importer that reads a user's own file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

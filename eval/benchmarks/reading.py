@@ -1,7 +1,5 @@
 """What all adapters share: find the file, group an importer's records by history, and name and date probes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a benchmark's folder declares: how it is read and scored, its tables as presets, and its published figures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

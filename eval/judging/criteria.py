@@ -1,7 +1,5 @@
 """Score an answer by a benchmark's own criteria: a judge gives each of them 0, .5 or 1, all in one reply."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

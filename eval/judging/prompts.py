@@ -4,8 +4,6 @@ The question, the gold answers and the answer are untrusted. Each is a JSON stri
 so that nothing in it can end the line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

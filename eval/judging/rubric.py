@@ -6,8 +6,6 @@ orders brought to 0..1, as in the authors' `evaluation.py` (`event_ordering_scor
 most abilities; here it counts. The prompts are our own.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -6,8 +6,6 @@ answerable questions that were abstained from. A figure over no questions is lef
 not count: they can be neither answered nor declined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The predicted kind is the one with the larger sum of P(store | question) (Du et 
 predicts none and is not scored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

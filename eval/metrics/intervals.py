@@ -16,8 +16,6 @@ history, and 2 columns, with that history drawn twice:
     times @ rows / 4 = [3/4, 1/4]          shape (2,): the means of both columns
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

@@ -4,8 +4,6 @@ A ranking has distinct ids (best first; it may be shorter than a cut-off k) and 
 metrics take a k of at least 1 and are a fraction of 1. A ranking that finds nothing scores 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence, Set
 
 import numpy as np

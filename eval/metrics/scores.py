@@ -1,7 +1,5 @@
 """Compute every figure of a run, under the names that reports show. All values are fractions of 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Test whether two runs differ by more than chance, on the probes that both asked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ given from 0 to 1, so that a criterion has 3 at most. The text that we have name
 are in our own words.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Write what the raters found as Markdown."""
 
-from __future__ import annotations
-
 from tabulate import tabulate
 
 from eval.metrics.intervals import INTERVALS

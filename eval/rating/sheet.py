@@ -11,8 +11,6 @@ closest     filled in: x at the reply that feels closest to a friend's, or tie a
 remembers   filled in: x if the reply uses a memory
 """
 
-from __future__ import annotations
-
 import csv
 import random
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """What filled sheets say: means, agreement of the raters, which run's replies feel closest, and what goes together."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

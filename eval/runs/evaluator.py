@@ -1,7 +1,5 @@
 """Run a benchmark as requested, and judge a finished run: what the command line and the Evaluate tab both call."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack

@@ -1,12 +1,10 @@
 """What an evaluation varies: the pipeline's settings, and what a replay stores, indexes and hands to the reader."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from itertools import product
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -91,7 +89,7 @@ class Experiment:
         return dict(_flat(self))
 
     @property
-    def storing(self) -> Experiment:
+    def storing(self) -> Self:
         """The experiment without its settings of ranking and reading: two that store the same have it in common."""
         pipeline, of_bank = PipelineSettings(), ("learner", "model", "quantization")
         stored = replace(pipeline, **{name: getattr(self.pipeline, name) for name in of_bank})

@@ -1,7 +1,5 @@
 """The folder of all runs: list them, find one by name, resume or create one."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import asdict

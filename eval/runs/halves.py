@@ -5,8 +5,6 @@ portion. Where that puts all histories of a file into one half (a file may hold 
 session of their evidence instead. Our own conversations are split by folder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """What a run was made with: the data's checksum, the version of the code, the libraries, the machine."""
 
-from __future__ import annotations
-
 import os
 import platform
 import tomllib

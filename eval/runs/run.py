@@ -11,8 +11,6 @@ An unfinished run is resumed if data, settings, code and versions are still the 
 starts, so that no run mixes two.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import shutil

@@ -4,8 +4,6 @@
 memory, and one for each question of `Job.exact` with what words alone and meaning alone find.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

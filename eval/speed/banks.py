@@ -1,7 +1,5 @@
 """Make banks of synthetic conversations of any size, or reuse those in a folder."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

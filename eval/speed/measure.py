@@ -1,7 +1,5 @@
 """Measure a bank at each size: encoding, importing, opening, searching, exactness, and plain ways to search."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Each is built from the words as the bank indexes them, or from its vectors, and returns the best memories of a question.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

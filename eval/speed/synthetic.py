@@ -7,8 +7,6 @@ Since a million encodings take an hour, only the first texts get vectors of thei
 (`Mixtures`).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Format the measured figures as one table."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime

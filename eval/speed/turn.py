@@ -1,7 +1,5 @@
 """Measure a chat turn with a full bank, the app's start and its idle memory."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

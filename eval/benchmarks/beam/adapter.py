@@ -26,8 +26,6 @@ is two files, chat.json and probing_questions/probing_questions.json:
 - id: the chat's and a digest of question and reference.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import datetime

@@ -28,8 +28,6 @@ A text corpus ("[Date: March 3, 2001, Session #1]" and the lines of a session) h
 `eval.making.questions.graph_history` makes some.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict

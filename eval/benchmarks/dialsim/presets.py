@@ -1,7 +1,5 @@
 """DialSim's tables as presets."""
 
-from __future__ import annotations
-
 from eval.benchmarks.types import BM25, DENSE, READER, Preset, Row
 
 PAPER = "Kim et al. 2024, arXiv:2406.13144v6"

@@ -1,7 +1,5 @@
 """Read the questions of a LongDialQA session as probes; the adapter's docstring says how fields are mapped."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

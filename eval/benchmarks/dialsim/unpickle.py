@@ -1,7 +1,5 @@
 """Read untrusted pickles as data: a pickle is a program, and only instructions that build plain values are run."""
 
-from __future__ import annotations
-
 import mmap
 import pickle
 import pickletools

@@ -4,8 +4,6 @@ It is that of `task_eval/evaluation.py` in github.com/snap-research/locomo (Maha
 2402.17753), by the names that the adapter gives to the categories 1 to 5.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections import Counter

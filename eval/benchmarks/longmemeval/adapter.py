@@ -23,8 +23,6 @@ What is remembered is what `memory.importers.benchmarks.longmemeval` reads. One 
 - Where a session id occurs twice, the first session is the evidence.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

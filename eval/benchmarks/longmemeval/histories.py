@@ -12,8 +12,6 @@ released files do not name it, so what is left out is the question's own evidenc
 "answer_b_abs_1" beside "answer_b_1"). A pool of other origin may contradict a question.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ out the questions without any (51 of 470; until April 2025 it gave them a recall
 those of a run that indexes the user's turns alone (`indexed=user`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence, Set
 

@@ -9,8 +9,6 @@ beside its input `<file>.eval-results-<model>`: the same lines with the label ad
 It has no third state: a reply without "yes" is labelled false.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """LongMemEval's tables as presets."""
 
-from __future__ import annotations
-
 from eval.benchmarks.types import (
     ALONE,
     BM25,

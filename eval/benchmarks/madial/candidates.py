@@ -17,8 +17,6 @@ The names of those two files are the wrong way round: "-setting2" has what retri
 relevant memory among four others. So a file is known by its content, not by its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """MADial-Bench's tables as presets."""
 
-from __future__ import annotations
-
 from eval.benchmarks.types import (
     BM25,
     BY_MODEL,

@@ -18,8 +18,6 @@ report. A life is two files, NAME.jsonl in Memoir's own format (see memory/impor
   "why" is not read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path

@@ -26,8 +26,6 @@ English everywhere. In v2, 25 banks have relations written as Python and one cha
   questions keeps to test with (`eval.benchmarks.perltqa.split`); it counts those, too, that are not asked.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Collection, Iterator, Mapping

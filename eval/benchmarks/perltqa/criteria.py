@@ -4,8 +4,6 @@ The paper has gpt-3.5-turbo score them after MemoryBank (Zhong et al. 2024), who
 neither the prompt nor the labels. The wording here is our own.
 """
 
-from __future__ import annotations
-
 from eval.types import Criterion
 
 PERLTQA_CRITERIA = (

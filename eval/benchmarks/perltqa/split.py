@@ -6,8 +6,6 @@ on every machine and in every order of the file, and equal texts are in one part
 questions is split by the same shares.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from hashlib import sha256

@@ -11,8 +11,6 @@ split is our own (`eval.benchmarks.perltqa.split`). All questions of the file ar
 memory the bank lacks.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

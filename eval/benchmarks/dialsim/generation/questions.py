@@ -5,8 +5,6 @@ Each question gets the style of one character of its session, drawn at random; a
 still asks the same. They begin every question with "By the way,", which is left to the model.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import defaultdict

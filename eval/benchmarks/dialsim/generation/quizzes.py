@@ -1,7 +1,5 @@
 """Questions of fan quizzes, and in which sessions they can be answered (section 3.1.2, appendix C)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated

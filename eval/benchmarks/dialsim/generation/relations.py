@@ -4,8 +4,6 @@ A fact holds from the day of the scene that states it. As LongDialQA's files do 
 holds until another takes its place or ends it ("ex-wife" ends "wife"), and any other for good.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime

@@ -4,8 +4,6 @@ A script is a text file for each episode, with a line such as "[Date: March 3, 2
 lines "Name: words" in it. The authors dated their scenes while watching (appendix B), so a script brings its dates.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The types of LongMemEval's questions, and a question while it is made (section 3.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime

@@ -4,8 +4,6 @@ Statements of knowledge updates and temporal reasoning have days of their own; t
 shortly before the question, as the paper draws dates where they do not matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta

@@ -13,8 +13,6 @@ people sampled and corrected memories, rules drop what table 7 lists (fields tha
 events), and the model scores every event.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta

@@ -9,8 +9,6 @@ table 7, "blurred boundaries"). Its two numbers are its place in the memory as M
 an anchor is left out, as is one that was asked before.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any

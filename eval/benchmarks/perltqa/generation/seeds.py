@@ -4,8 +4,6 @@
 relationships) with fewer entries in each, written for Memoir.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache
