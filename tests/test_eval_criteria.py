@@ -11,7 +11,7 @@ from langchain_core.language_models import FakeListChatModel
 import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
 from eval.benchmarks.perltqa.criteria import PERLTQA_CRITERIA as CRITERIA
-from eval.judging import criteria
+from eval.judging import rubric
 from eval.judging.judge import Judge
 from eval.types import Verdict
 from graph.models.registry import chat_model
@@ -52,7 +52,7 @@ def test_a_score_that_cannot_be_read_is_none_and_counted(tmp_path, reply, expect
 
 @given(st.text() | st.dictionaries(st.sampled_from(["correctness", "coherence"]), st.floats()).map(json.dumps))
 def test_any_reply_gives_scores_from_0_to_1_or_none(reply):
-    scores, kept = criteria.score(PROBE, PREDICTION, CRITERIA, lambda *asked: reply)
+    scores, kept = rubric.score_criteria(PROBE, PREDICTION, CRITERIA, lambda *asked: reply)
     assert kept == reply
     assert set(scores) == {"correctness", "coherence"}
     assert set(scores.values()) <= {None, 0.0, 0.5, 1.0}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlite_utils import Database
 
-from eval.judging import criteria, prompts, rubric
+from eval.judging import prompts, rubric
 from eval.types import Criterion, Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
 from graph.models.json_replies import REASONING
@@ -34,8 +34,6 @@ VERDICTS: Mapping[str, Literal["right", "wrong"]] = {"right": "right", "wrong": 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"verdict": {"type": "string", "enum": list(VERDICTS)}},
-    "required": ["verdict"],
-    "additionalProperties": False,
 }
 
 MAX_TOKENS = 64
@@ -147,7 +145,7 @@ class Judge:
         if prediction.unreadable:
             return replace(verdict, criteria=dict.fromkeys((criterion.name for criterion in self.criteria), 0.0))
         try:
-            scores, reply = criteria.score(probe, prediction, self.criteria, self._reply)
+            scores, reply = rubric.score_criteria(probe, prediction, self.criteria, self._reply)
         except ModelFailed:
             self._count(Spent(asked=1, failed=1))
             return verdict
