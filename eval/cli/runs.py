@@ -13,7 +13,6 @@ from eval.cli.output import COMMANDS, DATA, HALF, JOBS, JSON, LIMIT, progress_ba
 from eval.play.execute import ENGINES
 from eval.rating import render as ratings
 from eval.rating import sheet, summary
-from eval.rating.criteria import COLUMNS_TO_FILL
 from eval.rating.model_rater import rate
 from eval.reporting import render
 from eval.reporting.compare import compare_runs
@@ -192,7 +191,7 @@ def write_sheet(arguments: Arguments, evaluator: Evaluator) -> None:
     """Write a sheet to fill in: a CSV file with a line for each reply."""
     lines = sheet.empty(_replies(arguments, evaluator), seed=arguments.seed, limit=arguments.limit)
     sheet.write(lines, arguments.file)
-    how = "\n".join(f"  {column}: {meaning}" for column, meaning in COLUMNS_TO_FILL.items())
+    how = "\n".join(f"  {column}: {meaning}" for column, meaning in sheet.COLUMNS_TO_FILL.items())
     text = (
         f"wrote {len(lines)} replies to {arguments.file}. Give each rater a copy. To fill in:\n{how}\n"
         "Then: python -m eval rate read RUN... --sheet COPY --sheet COPY"

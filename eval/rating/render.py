@@ -3,7 +3,7 @@
 from tabulate import tabulate
 
 from eval.metrics.intervals import INTERVALS
-from eval.rating.criteria import HIGHEST
+from eval.rating.sheet import HIGHEST
 from eval.rating.summary import Agreement, Summary
 from eval.reporting.render import format_figure
 

@@ -13,6 +13,7 @@ remembers   filled in: x if the reply uses a memory
 
 import csv
 import random
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Literal
 
-from eval.rating.criteria import CRITERIA, HIGHEST
 from eval.runs.run import Run
 from eval.types import Sample
 from memory.errors import MemoirError
@@ -29,9 +29,21 @@ from memory.errors import MemoirError
 REFERENCE = "reference"
 """Stands for a run: the benchmark's own replies, rated like any other."""
 
+_FILE = Path(__file__).with_name("criteria.toml")
+CRITERIA = {name: "; ".join(points) for name, points in tomllib.loads(_FILE.read_text("utf-8")).items()}
+"""What each criterion's three points ask of a reply."""
+HIGHEST = 3.0
+"""The most a criterion gives: three points of 1."""
+
 SHOWN = ("reply", "question", "said", "memories", "expected", "text")
-SCORES = tuple(criterion.name for criterion in CRITERIA)
-COLUMNS = (*SHOWN, *SCORES, "closest", "remembers")
+SCORES = tuple(CRITERIA)
+COLUMNS_TO_FILL = {
+    **{name: f"0 to {HIGHEST:g}, up to 1 for each: {points}" for name, points in CRITERIA.items()},
+    "closest": "x at the reply to a question that feels closest to a friend's, or tie at any of them",
+    "remembers": "x if the reply uses a memory",
+}
+"""The columns that a rater fills in, and how."""
+COLUMNS = (*SHOWN, *COLUMNS_TO_FILL)
 Closest = Literal["x", "tie", ""]
 YES, NO, TIE = frozenset({"x", "yes", "1"}), frozenset({"", "no", "0"}), "tie"
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import gradio as gr
 
 from eval.rating import sheet
-from eval.rating.criteria import COLUMNS_TO_FILL
 from eval.rating.render import to_markdown
 from eval.rating.sheet import Reply
 from eval.rating.summary import summarise
@@ -19,7 +18,7 @@ HOW = "\n".join(
         "Each rater gets a copy of the sheet, fills its last columns in with a spreadsheet, and saves it as CSV. The "
         "sheet does not say whose reply a line is.",
         "",
-        *(f"- {column}: {meaning}" for column, meaning in COLUMNS_TO_FILL.items()),
+        *(f"- {column}: {meaning}" for column, meaning in sheet.COLUMNS_TO_FILL.items()),
     ]
 )
 
