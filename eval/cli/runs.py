@@ -63,7 +63,7 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     reports = _run_rows(arguments, evaluator, rows)
     preset = PRESETS.get(arguments.preset or "")
     header, table = render.sweep_rows(reports, *((preset.metrics, preset.ability, preset.by) if preset else ()))
-    show(arguments, {"rows": reports}, tabulate(table, header, tablefmt="github", disable_numparse=True))
+    show(arguments, {"rows": reports}, render.markdown_table(table, header))
 
 
 def _preset_rows(arguments: Arguments, base: Experiment) -> list[tuple[str, Experiment]]:

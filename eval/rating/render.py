@@ -1,11 +1,9 @@
 """Write what the raters found as Markdown."""
 
-from tabulate import tabulate
-
 from eval.metrics.intervals import INTERVALS
 from eval.rating.sheet import HIGHEST
 from eval.rating.summary import Agreement, Summary
-from eval.reporting.render import format_figure
+from eval.reporting.render import format_figure, markdown_table
 
 
 def to_markdown(found: Summary) -> str:
@@ -18,18 +16,18 @@ def to_markdown(found: Summary) -> str:
     raters = f"{'Raters' if len(found.raters) > 1 else 'Rater'}: {', '.join(found.raters)}"
     parts = [
         f"{raters}. From 0 to {HIGHEST:g}; remembers: share. {INTERVALS}.",
-        tabulate(means, ["run", *names], tablefmt="github", disable_numparse=True),
+        markdown_table(means, ["run", *names]),
     ]
     if found.agreement:
         rows = [(name, each.n, *_agreed(each)) for name, each in found.agreement.items()]
-        parts += [tabulate(rows, ["agreement on", "n", "alpha", "kappa"], tablefmt="github", disable_numparse=True)]
+        parts += [markdown_table(rows, ["agreement on", "n", "alpha", "kappa"])]
     if found.matches:
         matches = [
             (m.first, m.second, m.wins, m.losses, m.ties, "< .001" if m.p < 0.001 else f"{m.p:.3f}")
             for m in found.matches
         ]
         header = ["closest", "against", "wins", "losses", "ties", "p (sign test)"]
-        parts += [tabulate(matches, header, tablefmt="github", disable_numparse=True)]
+        parts += [markdown_table(matches, header)]
     if found.memory_and_support is not None:
         parts += [f"Rank correlation of memory and support over all replies: {found.memory_and_support:.2f}"]
     return "\n\n".join([*parts, *(f"- {fault}" for fault in found.faults)])

@@ -22,6 +22,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Literal
 
+from eval.reporting.render import safe_cell
 from eval.runs.run import Run
 from eval.types import Sample
 from memory.errors import MemoirError
@@ -46,9 +47,6 @@ COLUMNS_TO_FILL = {
 COLUMNS = (*SHOWN, *COLUMNS_TO_FILL)
 Closest = Literal["x", "tie", ""]
 YES, NO, TIE = frozenset({"x", "yes", "1"}), frozenset({"", "no", "0"}), "tie"
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the start of a formula."""
 
 
 class SheetUnusable(MemoirError):
@@ -179,11 +177,7 @@ def to_csv(lines: Sequence[Mapping[str, object]]) -> str:
 def _line(reply: Reply, number: int) -> dict[str, object]:
     memories = "\n".join(reply.memories)
     texts = {"said": reply.said, "memories": memories, "expected": reply.expected, "text": reply.text}
-    return {"reply": reply.id, "question": number, **{name: _safe(text) for name, text in texts.items()}}
-
-
-def _safe(text: str) -> str:
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return {"reply": reply.id, "question": number, **{name: safe_cell(text) for name, text in texts.items()}}
 
 
 def ids(file: Path) -> set[str]:

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from tabulate import tabulate
-
 from eval.metrics.intervals import INTERVALS
 from eval.play.execute import with_label
-from eval.reporting.render import format_figure
+from eval.reporting.render import format_fraction, markdown_table
 from eval.reporting.report import Report, report
-from eval.reporting.results import LINES, ResultLine, available
+from eval.reporting.results import LINES, ResultLine, available, figure_rows
 from eval.reporting.tuning.grid import FIGURES
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings
@@ -41,24 +39,19 @@ def to_markdown(compared: Compared) -> str:
     models = list(compared[0][1])
     about = compared[0][1][models[0]]
     header = ["benchmark", "metric", *models, "n"]
-    rows = [row for line, reports in compared for row in _rows(line, reports)]
+    rows = [
+        row
+        for line, reports in compared
+        for row in figure_rows(line, dict.fromkeys((*line.metrics, *FIGURES.get(line.benchmark, ()))), reports.values())
+    ]
     values = [_values(compared, model) for model in models]
     figures = "the mean over these lines of the figures by which constants are chosen (see `eval tune`)"
-    rows.append(["mean", figures, *(f"{fmean(each):.3f}".removeprefix("0") for each in values), str(len(values[0]))])
+    rows.append(["mean", figures, *(format_fraction(fmean(each)) for each in values), str(len(values[0]))])
     return (
         f"{about.machine}, {about.date}, code {about.code}; a chat's settings, no reader. Both halves of each portion; "
         f"the constants were chosen on them with {models[0]}. {INTERVALS}."
-        "\n\n" + tabulate(rows, header, tablefmt="github", disable_numparse=True)
+        "\n\n" + markdown_table(rows, header)
     )
-
-
-def _rows(line: ResultLine, reports: Mapping[str, Report]) -> list[list[str]]:
-    figures = [line.figures(each) for each in reports.values()]
-    names = [name for name in dict.fromkeys((*line.metrics, *FIGURES.get(line.benchmark, ()))) if name in figures[0]]
-    return [
-        [line.title if first else "", name, *(format_figure(f[name]) for f in figures), str(figures[0][name].n)]
-        for name, first in zip(names, [True] + [False] * len(names), strict=False)
-    ]
 
 
 def _values(compared: Compared, model: str) -> list[float]:

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from tabulate import tabulate
-
 from eval.benchmarks import BENCHMARKS, UnknownBenchmark
 from eval.benchmarks.types import Benchmark, Preset, Row
 from eval.metrics.intervals import INTERVALS
-from eval.reporting.render import sweep_rows
+from eval.reporting.render import markdown_table, sweep_rows
 from eval.reporting.report import Report, report
 from eval.reporting.results import LINES
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
@@ -89,7 +87,7 @@ def to_markdown(done: Tables, plan: Plan) -> str:
         about += [f"Of the questions of {preset.ability}."] if preset.ability else []
         about += [_sentence(preset.remark)] if preset.remark else []
         about += [f"Not run, for what they need: {'; '.join(left_out)}."] if left_out else []
-        parts += [" ".join(about), tabulate(rows, header, tablefmt="github", disable_numparse=True)]
+        parts += [" ".join(about), markdown_table(rows, header)]
     return "\n\n".join(parts)
 
 

@@ -13,6 +13,7 @@ from eval.metrics.significance import SIGNIFICANT, TESTED, holm
 from eval.reporting.compare import Comparison
 from eval.reporting.report import Report
 from eval.types import Figure
+from memory.bank.journal import FORMULA
 from memory.formatting import clip
 
 HEADLINES: Mapping[str, str] = {
@@ -113,7 +114,12 @@ def to_markdown(report: Report) -> str:
 
 
 def _section(title: str, rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
-    return f"## {title}\n\n" + tabulate(rows, header, tablefmt="github", disable_numparse=True)
+    return f"## {title}\n\n" + markdown_table(rows, header)
+
+
+def markdown_table(rows: Iterable[Iterable[object]], header: Sequence[str]) -> str:
+    """A table in Markdown, in which numbers stand as they are written; the header of rows by name is "keys"."""
+    return tabulate(rows, header, tablefmt="github", disable_numparse=True)
 
 
 def metric_rows(metrics: Mapping[str, Figure]) -> list[tuple[str, str, int]]:
@@ -212,13 +218,13 @@ def to_csv(report: Report) -> str:
     groups += [(axis, group, figures) for axis, by_group in report.by.items() for group, figures in by_group.items()]
     for axis, group, figures in groups:
         for name, f in figures.items():
-            writer.writerow([axis, _safe(group), name, f.value, f.low, f.high, f.n])
+            writer.writerow([axis, safe_cell(group), name, f.value, f.low, f.high, f.n])
     return out.getvalue()
 
 
-def _safe(text: str) -> str:
+def safe_cell(text: str) -> str:
     """Quote a cell that a spreadsheet would take for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:

@@ -5,13 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tabulate import tabulate
-
 from eval.benchmarks import find
 from eval.benchmarks.types import BM25, at_cutoffs
 from eval.metrics.intervals import INTERVALS
 from eval.play.execute import with_label
-from eval.reporting.render import format_figure
+from eval.reporting.render import format_figure, markdown_table
 from eval.reporting.report import Report, report
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
 from eval.runs.experiment import with_settings
@@ -129,7 +127,7 @@ def measure(evaluator: Evaluator, jobs: int, watch: Watch, half: Half | None = N
 def to_markdown(done: Results) -> str:
     """The table, after a paragraph on where and when it was measured."""
     about = done[0][1]
-    rows = [row for line, measured in done for row in _rows(line, measured)]
+    rows = [row for line, measured in done for row in figure_rows(line, line.metrics, [measured])]
     portions = "; ".join(
         f"{line.title}: {each.n} probes of {each.histories} histories ({each.portion})"
         for line, each in done
@@ -138,12 +136,16 @@ def to_markdown(done: Results) -> str:
     return (
         f"{about.machine}, {about.date}, code {about.code}; settings as a chat has them, no language model. {portions}."
         f" {INTERVALS}."
-        "\n\n" + tabulate(rows, HEADER, tablefmt="github", disable_numparse=True)
+        "\n\n" + markdown_table(rows, HEADER)
     )
 
 
-def _rows(line: ResultLine, measured: Report) -> list[tuple[str, str, str, int]]:
-    figures = line.figures(measured)
-    names = [name for name in line.metrics if name in figures]
+def figure_rows(line: ResultLine, metrics: Iterable[str], reports: Iterable[Report]) -> list[list[str]]:
+    """A row for each metric that was measured: the line's title in the first, each report's figure, and its n."""
+    figures = [line.figures(each) for each in reports]
+    names = [name for name in metrics if name in figures[0]]
     titles = [line.title, *[""] * len(names)]
-    return [(t, name, format_figure(figures[name]), figures[name].n) for t, name in zip(titles, names, strict=False)]
+    return [
+        [title, name, *(format_figure(each[name]) for each in figures), str(figures[0][name].n)]
+        for title, name in zip(titles, names, strict=False)
+    ]

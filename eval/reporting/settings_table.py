@@ -3,8 +3,8 @@
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
-from tabulate import tabulate
 
+from eval.reporting.render import markdown_table
 from eval.settings import EvalSettings
 
 PREFIX = str(EvalSettings.model_config["env_prefix"])
@@ -26,7 +26,7 @@ def settings_rows() -> list[dict[str, Any]]:
 def settings_table() -> str:
     """The settings as a Markdown table."""
     rows = [row | {"variable": f"`{row['variable']}`"} for row in settings_rows()]
-    return tabulate(rows, "keys", tablefmt="github", disable_numparse=True)
+    return markdown_table(rows, "keys")
 
 
 def _default(field: FieldInfo) -> str:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from tabulate import tabulate
-
+from eval.reporting.render import markdown_table
 from eval.runs.provenance import machine
 from eval.speed.measure import ANY, ENCODED, SpeedFigure
 
@@ -52,7 +51,7 @@ def _table(figures: Sequence[SpeedFigure]) -> str:
         ]
         for name, by_size in rows.items()
     ]
-    return tabulate(table, ["measure", *sizes, "n"], tablefmt="github", disable_numparse=True)
+    return markdown_table(table, ["measure", *sizes, "n"])
 
 
 def _measure(name: str, by_size: dict[str, SpeedFigure]) -> str:

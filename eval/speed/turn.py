@@ -14,8 +14,8 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import numpy as np
-from tabulate import tabulate
 
+from eval.reporting.render import markdown_table
 from eval.speed.asking import process_memory
 from eval.speed.synthetic import A_SESSION, Life, add_vectors, content_words
 from graph.assistant import Assistant
@@ -50,7 +50,7 @@ def run(settings: Settings, memories: int, turns: int, *, with_app: bool) -> Fig
 
 def to_markdown(figures: Figures) -> str:
     """The figures as a table."""
-    return tabulate(figures.items(), ("measure", "value"), tablefmt="github", disable_numparse=True)
+    return markdown_table(figures.items(), ("measure", "value"))
 
 
 def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:

@@ -1,12 +1,11 @@
 """Write what `tune` found as tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
-
-from tabulate import tabulate
 
 from eval.metrics.intervals import INTERVALS
 from eval.metrics.significance import SIGNIFICANT, TESTED, holm
+from eval.reporting.render import markdown_table
 from eval.reporting.tuning.grid import FIGURES, GRID, Constants
 from eval.reporting.tuning.measure import LeftOut, Tuning
 from eval.types import Figure
@@ -62,7 +61,7 @@ def _left_out(left_out: Sequence[LeftOut]) -> str:
     figure, in_view, lost, today, gained = (sum(column) / len(column) for column in zip(*averages, strict=True))
     signs = (_points(figure), _points(in_view), f"{100 * lost:+.1f}", _points(today), f"{100 * gained:+.1f}")
     header = ["left out", "n", "histories", "n tuning", "left-out", "in view", "change", "of a chat", "change"]
-    return _table(header, [*rows, ["mean", "", "", "", *signs]])
+    return markdown_table([*rows, ["mean", "", "", "", *signs]], header)
 
 
 def _without(left_out: Sequence[LeftOut]) -> str:
@@ -79,7 +78,7 @@ def _without(left_out: Sequence[LeftOut]) -> str:
         [f"no {LABELS.get(constant, _short(constant))}", *(cells[constant, each.benchmark] for each in left_out)]
         for constant in GRID
     ]
-    return _table(["", *(each.benchmark for each in left_out)], rows)
+    return markdown_table(rows, ["", *(each.benchmark for each in left_out)])
 
 
 def _choices(found: Tuning) -> str:
@@ -88,7 +87,7 @@ def _choices(found: Tuning) -> str:
         "everything in view": found.in_view,
         "of a chat": found.today,
     }
-    return _table(["", *map(_short, GRID)], [[label, *map(_value, c.values())] for label, c in choices.items()])
+    return markdown_table([[label, *map(_value, c.values())] for label, c in choices.items()], ["", *map(_short, GRID)])
 
 
 def _agreement(found: Tuning) -> str:
@@ -106,17 +105,9 @@ def _grid(found: Tuning) -> str:
     for trial in found.trials:
         chosen = trial.value == found.in_view[trial.name]
         change = "+" if chosen else f"{100 * trial.change.value:+.2f} ± {100 * trial.change.error:.2f}"
-        figures = _in_points(trial.figures, benchmarks)
+        figures = [_points(trial.figures[benchmark]) for benchmark in benchmarks]
         rows.append([_short(trial.name), _value(trial.value), _points(trial.figure), change, *figures])
-    return _table(["constant", "value", "mean", "change", *benchmarks], rows)
-
-
-def _in_points(figures: Mapping[str, float], benchmarks: Sequence[str]) -> list[str]:
-    return [_points(figures[benchmark]) for benchmark in benchmarks]
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return tabulate(rows, header, tablefmt="github", disable_numparse=True)
+    return markdown_table(rows, ["constant", "value", "mean", "change", *benchmarks])
 
 
 def _points(figure: float) -> str:
