@@ -10,7 +10,7 @@ from langchain_core.language_models import FakeListChatModel
 
 import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
-from eval.benchmarks.perltqa.criteria import PERLTQA_CRITERIA as CRITERIA
+from eval.benchmarks.perltqa.presets import PERLTQA_CRITERIA as CRITERIA
 from eval.judging import rubric
 from eval.judging.judge import Judge
 from eval.types import Verdict

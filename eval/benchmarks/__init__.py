@@ -21,8 +21,7 @@ from eval.benchmarks.madial.metrics import REPLY_METRICS, ndcg_madial
 from eval.benchmarks.madial.presets import MADIAL_TABLES
 from eval.benchmarks.memoir import adapter as memoir
 from eval.benchmarks.perltqa import adapter as perltqa
-from eval.benchmarks.perltqa.criteria import PERLTQA_CRITERIA
-from eval.benchmarks.perltqa.presets import PERLTQA_TABLES
+from eval.benchmarks.perltqa.presets import PERLTQA_CRITERIA, PERLTQA_TABLES
 from eval.benchmarks.types import Benchmark, Preset, load_published
 from eval.metrics.evidence import Scoring
 from eval.types import History

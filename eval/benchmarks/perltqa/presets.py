@@ -1,4 +1,4 @@
-"""PerLTQA's tables as presets."""
+"""PerLTQA's tables as presets, and the criteria by which a chat model scores answers in them."""
 
 from eval.benchmarks.types import (
     BM25,
@@ -14,6 +14,7 @@ from eval.benchmarks.types import (
     at_cutoffs,
     weights,
 )
+from eval.types import Criterion
 
 _BY_MODEL = (BY_MODEL, "max_words=50")
 """The paper asks its models for at most fifty words (section 4.1)."""
@@ -153,3 +154,18 @@ FIGURE_4 = Preset(
 )
 
 PERLTQA_TABLES = (TABLE_3, TABLE_4, TABLE_5, TABLE_6, FIGURE_4, EQUATION_3)
+
+PERLTQA_CRITERIA = (
+    Criterion(
+        "correctness",
+        "1 if it says what a right answer says, in any words; 0.5 if it says a part of it, or adds something wrong; "
+        "0 if it says something else, or does not answer",
+    ),
+    Criterion(
+        "coherence",
+        "1 if it is clear and reads as one reply to this question, be it right or wrong; 0.5 if a part is unclear, "
+        "repeated or beside the question; 0 if it makes no sense as a reply",
+    ),
+)
+"""The paper (section 3.5, tables 3 and 6) has gpt-3.5-turbo score them after MemoryBank (Zhong et al. 2024), whose
+labels are 0, 0.5 and 1, and prints neither the prompt nor the labels. The wording here is our own."""
