@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 from app import build_page
 from eval.settings import EvalSettings
 from graph.server.login import CHECK_SECONDS, LoginMiddleware
-from graph.tab.sample import import_sample
 from graph.server.site import build_site
 from graph.server.user_pages import UserPages
+from graph.tab.sample import import_sample
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_persona
 from memory.users import Users
