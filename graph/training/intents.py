@@ -42,7 +42,8 @@ def questions(part: str) -> Rows:
     examples: Rows = {}
     several: dict[str, list[dict[str, str]]] = defaultdict(list)
     for row in OF_SEVERAL_LINES.read_text("utf-8").splitlines():
-        several[json.loads(row)["chat"]].append(json.loads(row))
+        asked = json.loads(row)
+        several[asked["chat"]].append(asked)
     for chat in load_chats()[part == "held_out"]:
         sentences = [sentence for line in chat["lines"] for sentence in split(line["text"])]
         examples |= {text: NONE for text in sentences if not text.endswith("?")}
@@ -102,7 +103,7 @@ def save(model: Recogniser, path: Path) -> None:
 def main() -> None:
     """Train the recognisers, print their reports and write the weights."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.intents", description=__doc__.splitlines()[0])
-    parser.add_argument("name", nargs="*", help="train these files of weights only, such as news")
+    parser.add_argument("name", nargs="*", help="train these files of weights only, such as matters")
     wanted = parser.parse_args().name
     embedder = Embedder(BankSettings().embedding_model)
     sources: dict[str, tuple[Callable[[str], Rows], Callable[[Rows, Encode], Recogniser]]] = {

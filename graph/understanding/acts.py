@@ -1,7 +1,7 @@
-"""Recognise what a sentence does: greet, thank, say good night, tell good news or of a loss, tell, ask ("Acts").
+"""Recognise what a sentence does: greet, thank, say good night, tell good news or of a loss, tell, ask.
 
 The lowest layers of all-MiniLM-L6-v2, trained further by `graph.training.acts`; the weights hold all but the word
-embeddings, which the encoder's package has.
+embeddings, which the encoder's package has. It knows English: in other languages all messages tell or ask.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from scipy.special import softmax
 
 from memory.embedding import bert, minilm
 from memory.embedding.bert import Array
@@ -48,8 +47,8 @@ class Recogniser:
         ids = tokens_of(sentences)
         found: dict[int, str] = {}
         for rows in bert.batches(ids):
-            likely = self._network.probabilities([ids[row] for row in rows])
-            found |= {row: ACTS[place] for row, place in zip(rows, likely.argmax(1).tolist(), strict=True)}
+            logits = self._network.infer([ids[row] for row in rows])
+            found |= {row: ACTS[place] for row, place in zip(rows, logits.argmax(1).tolist(), strict=True)}
         return [found[row] for row in range(len(sentences))]
 
 
@@ -81,12 +80,12 @@ class _Network:
         self._places = weights["bert.embeddings.position_embeddings.weight"]
         self._places = self._places + weights["bert.embeddings.token_type_embeddings.weight"][0]
 
-    def probabilities(self, texts: Sequence[Sequence[int]]) -> Array:
-        """The probabilities of the acts, (texts, acts), of texts of one padded length."""
+    def infer(self, texts: Sequence[Sequence[int]]) -> Array:
+        """The logits of the acts, (texts, acts), of texts of one padded length."""
         ids, is_token = bert.fill(texts)
         words = self._words[ids] + self._places[: ids.shape[1]]
         states = self._compiled.infer_new_request([words, bert.mask(is_token)])[0]
         share = is_token / is_token.sum(1, keepdims=True)
-        logits = np.einsum("ntd,nt->nd", states, share) @ self._weights["acts.weight"].T + self._weights["acts.bias"]
-        probabilities: Array = softmax(logits, axis=1)
-        return probabilities
+        mean = np.einsum("ntd,nt->nd", states, share)
+        logits: Array = mean @ self._weights["acts.weight"].T + self._weights["acts.bias"]
+        return logits
