@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 PAIRS = Path(__file__).parents[1] / "assets" / "models" / "reader_pairs.jsonl"
-OF_SEVERAL_LINES = PAIRS.with_name("questions_of_several_lines.jsonl")
+MARKED = [PAIRS.with_name(name) for name in ("questions_of_several_lines.jsonl", "plain_questions.jsonl")]
+"""Questions that name all their lines."""
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +41,12 @@ def test_no_benchmark_of_ours_shares_a_question_or_a_line_with_them(chats):
         assert not questions & texts, file.name
 
 
-@pytest.fixture(scope="module")
-def questions():
-    return [json.loads(line) for line in OF_SEVERAL_LINES.read_text("utf-8").splitlines()]
+@pytest.fixture(scope="module", params=MARKED, ids=lambda path: path.stem)
+def questions(request):
+    return [json.loads(line) for line in request.param.read_text("utf-8").splitlines()]
 
 
-def test_questions_of_several_lines_mark_words_of_their_lines_and_nothing_where_nothing_answers(chats, questions):
+def test_questions_mark_words_of_their_lines_and_nothing_where_nothing_answers(chats, questions):
     lines = {chat["id"]: {line["n"]: line["text"] for line in chat["lines"]} for chat in chats}
     for asked in questions:
         texts = lines[asked["chat"]]
@@ -57,6 +58,6 @@ def test_questions_of_several_lines_mark_words_of_their_lines_and_nothing_where_
         assert told == bool(asked["answer"]) == (asked["kind"] != "nothing"), asked
 
 
-def test_no_question_of_several_lines_is_asked_twice_and_follow_ups_have_an_exchange_before(questions):
+def test_no_question_is_asked_twice_and_follow_ups_have_an_exchange_before(questions):
     assert len({(asked["chat"], asked["q"]) for asked in questions}) == len(questions)
     assert all(asked["before"]["q"] for asked in questions if asked["kind"] == "follow-up")
