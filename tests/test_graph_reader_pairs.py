@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from graph.training.reader_data import plain_of
+from memory.embedding import minilm
+from memory.embedding.embedder import Embedder
+
 PAIRS = Path(__file__).parents[1] / "assets" / "models" / "reader_pairs.jsonl"
 MARKED = [PAIRS.with_name(name) for name in ("questions_of_several_lines.jsonl", "plain_questions.jsonl")]
 """Questions that name all their lines."""
@@ -61,3 +65,37 @@ def test_questions_mark_words_of_their_lines_and_nothing_where_nothing_answers(c
 def test_no_question_is_asked_twice_and_follow_ups_have_an_exchange_before(questions):
     assert len({(asked["chat"], asked["q"]) for asked in questions}) == len(questions)
     assert all(asked["before"]["q"] for asked in questions if asked["kind"] == "follow-up")
+
+
+CHAT = {
+    "as_of": "2026-05-01",
+    "lines": [
+        {"n": 1, "said": "2026-03-01", "speaker": "You", "text": "rent is 700, the cat is called Miso"},
+        {"n": 2, "said": "2026-04-01", "speaker": "You", "text": "rent goes to 750, the dog is called Udon"},
+        {"n": 3, "said": "2026-04-02", "speaker": "You", "text": "it rained all day"},
+    ],
+}
+
+
+def lines_trained_on(kind, *lines):
+    asked = {
+        "q": "how much is my rent",
+        "kind": kind,
+        "lines": [dict(zip(("n", "role", "spans"), line, strict=True)) for line in lines],
+    }
+    (group,) = plain_of(CHAT, [asked], Embedder(minilm.NAME))
+    return {example.line.text[:7]: example for example in group}
+
+
+def test_a_line_of_evidence_answers_from_its_first_marked_word_to_its_last_and_the_lines_beside_do_not():
+    trained = lines_trained_on("list", (1, "evidence", ["rent", "Miso"]), (2, "near", []))
+    assert trained["rent is"].answer == (0, len("rent is 700, the cat is called Miso"))
+    assert trained["rent go"].answer is None
+    assert trained["it rain"].answer is None
+
+
+def test_a_replaced_value_only_competes_and_what_contradicts_a_premise_does_not_answer():
+    trained = lines_trained_on("current", (1, "outdated", ["700"]), (2, "evidence", ["750"]))
+    assert trained["rent is"].outdated
+    assert not trained["rent go"].outdated
+    assert lines_trained_on("premise", (2, "evidence", ["750"]))["rent go"].answer is None

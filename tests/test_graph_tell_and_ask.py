@@ -13,7 +13,7 @@ from memory.types import PersonaDraft
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "data" / "tell_and_ask.jsonl").open(encoding="utf-8")]
 TODAY = datetime(2026, 11, 22, 12, tzinfo=UTC)
 OF_A_USER = 8
-MOST_MISSED = 3
+MOST_MISSED = 4
 """Pairs that are not answered rightly, at most; one more is a regression."""
 
 

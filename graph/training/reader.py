@@ -2,9 +2,11 @@
 
     python -m graph.training.reader open DATA --out START   published question-answering data, about 20 minutes
     python -m graph.training.reader chats START             our own chats, about an hour; writes assets/models
+    python -m graph.training.reader plain                   plain questions about them, half an hour; writes there, too
 
-The first starts from all-MiniLM-L6-v2, the second from the first's weights or from its own of before. Both print their
-figures on what is held out. The word embeddings stay as they are: the encoder's package has them.
+The first starts from all-MiniLM-L6-v2, the second from the first's weights or from its own of before, the third from
+those in assets/models. All print their figures on what is held out. The word embeddings stay as they are: the encoder's
+package has them.
 """
 
 from __future__ import annotations
@@ -28,15 +30,17 @@ from graph.readers import line_reader
 from graph.readers.line_reader import Calibration
 from graph.readers.lines import Tokens, tokens_of
 from graph.training import reader_calibration
-from graph.training.reader_data import Example, load_chats, of_chat, open_data
+from graph.training.reader_data import Example, load_chats, load_plain, of_chat, open_data, plain_of
 from memory.embedding import bert, minilm
 from memory.embedding.embedder import Embedder
 
 SEED = 14
-RATE = 1e-4
+RATE, RATE_PLAIN = 1e-4, 5e-5
 """Highest learning rate; it rises over the first twentieth of the steps and falls to 0."""
 BATCH_TOKENS = 2048
-EPOCHS_OPEN, EPOCHS_CHATS = 1, 2
+EPOCHS_OPEN, EPOCHS_CHATS, EPOCHS_PLAIN = 1, 2, 1
+KEPT = 5000
+"""Questions of the chats that are trained on again beside the plain ones."""
 LAYERS_LEFT = 2
 """So many of the lowest layers are as the first stage left them: a fifth faster."""
 SAYS = {"no": 0, "yes": 1}
@@ -135,11 +139,11 @@ def batches(groups: Sequence[Group], chance: random.Random) -> list[list[Group]]
     return result
 
 
-def train(model: Reader, groups: Sequence[Group], epochs: int, held_out: Sequence[Row]) -> None:
+def train(model: Reader, groups: Sequence[Group], epochs: int, held_out: Sequence[Row], rate: float = RATE) -> None:
     """Train on the rows of questions, and print the figures on those held out after each epoch."""
     chance = random.Random(SEED)
     plan = [batch for _ in range(epochs) for batch in batches(groups, chance)]
-    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=RATE, weight_decay=0.01)
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=rate, weight_decay=0.01)
     warm = len(plan) / 20
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda n: min((n + 1) / warm, (len(plan) - n) / (len(plan) - warm))
@@ -201,8 +205,43 @@ def flat(groups: Sequence[Group]) -> list[Row]:
     return [row for group in groups for row in group if not math.isnan(row.answers)]
 
 
+def go_on(model: Reader, start: Path) -> None:
+    """Take the weights of a file; word embeddings and lowest layers stay as they are."""
+    model.load_state_dict({name: torch.from_numpy(weight) for name, weight in bert.load(start).items()}, strict=False)
+    model.bert.encoder.layer[:LAYERS_LEFT].requires_grad_(False)
+    model.bert.embeddings.requires_grad_(False)
+
+
+def train_on_chats(model: Reader, embedder: Embedder) -> None:
+    """Train on the pairs of the chats."""
+    chats, held_out = load_chats()
+    groups = rows_of([group for chat in chats for group in of_chat(chat, embedder)])
+    random.Random(SEED).shuffle(groups)
+    train(model, groups, EPOCHS_CHATS, flat(rows_of([group for chat in held_out for group in of_chat(chat)])))
+
+
+def train_on_plain(model: Reader, embedder: Embedder) -> None:
+    """Train on the plain questions about the chats, and on some of the pairs again; keep the mean of before and after.
+
+    Few plain questions are about others in the third person, and the mean forgets less of them (Wortsman et al. 2022,
+    "Robust fine-tuning of zero-shot models").
+    """
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    questions, (chats, held_out) = load_plain(), load_chats()
+    plain, tested = (
+        rows_of([group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder)])
+        for part in (chats, held_out)
+    )
+    pairs = [group for chat in chats for group in of_chat(chat, embedder)]
+    groups = [*plain, *rows_of(random.Random(SEED).sample(pairs, KEPT))]
+    random.Random(SEED).shuffle(groups)
+    report(model, flat(tested))
+    train(model, groups, EPOCHS_PLAIN, flat(tested), RATE_PLAIN)
+    model.load_state_dict({name: (weight + before[name]) / 2 for name, weight in model.state_dict().items()})
+
+
 def main() -> None:
-    """Run one of the two stages."""
+    """Run one of the three stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
     stages = parser.add_subparsers(dest="stage", required=True)
     stage = stages.add_parser("open", help="train on published question-answering data")
@@ -210,6 +249,7 @@ def main() -> None:
     stage.add_argument("--out", type=Path, required=True, help="the file to write")
     stage = stages.add_parser("chats", help="go on with our own chats, and write the weights that are used")
     stage.add_argument("start", type=Path, help="the file that the stage open wrote, or the weights to go on from")
+    stages.add_parser("plain", help="go on from these with plain questions about the chats")
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
     model, embedder = Reader(), Embedder(minilm.NAME)
@@ -218,18 +258,16 @@ def main() -> None:
         random.Random(SEED).shuffle(groups)
         train(model, groups[500:], EPOCHS_OPEN, flat(groups[:500]))
         save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
+        return
+    if arguments.stage == "chats":
+        go_on(model, arguments.start)
+        train_on_chats(model, embedder)
     else:
-        start = {n: torch.from_numpy(w) for n, w in bert.load(arguments.start).items()}
-        model.load_state_dict(start, strict=False)
-        model.bert.encoder.layer[:LAYERS_LEFT].requires_grad_(False)
-        model.bert.embeddings.requires_grad_(False)
-        chats, held_out = load_chats()
-        groups = rows_of([group for chat in chats for group in of_chat(chat, embedder)])
-        random.Random(SEED).shuffle(groups)
-        train(model, groups, EPOCHS_CHATS, flat(rows_of([group for chat in held_out for group in of_chat(chat)])))
-        weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
-        bert.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
-        reader_calibration.main()
+        go_on(model, line_reader.WEIGHTS)
+        train_on_plain(model, embedder)
+    weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
+    bert.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
+    reader_calibration.main()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Examples to train the reader on: a question, a line, and the words of the line that answer, if any.
 
-Of our own chats (`assets/models/reader_pairs.jsonl`), and of open question-answering data in a folder that holds
-`qamr`, `fairytaleqa` and `xquad` as published.
+Of our own chats (`assets/models/reader_pairs.jsonl`, `plain_questions.jsonl`), and of open question-answering data in a
+folder that holds `qamr`, `fairytaleqa` and `xquad` as published.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from memory.embedding.embedder import Embedder
 
 CHATS = MODELS / "reader_pairs.jsonl"
 OF_SEVERAL_LINES = MODELS / "questions_of_several_lines.jsonl"
+PLAIN = MODELS / "plain_questions.jsonl"
 
 OUTDATED = "outdated"
 """The kind of a pair whose line answers with a value that another line has replaced: it answers, but worse."""
@@ -96,6 +97,45 @@ def of_chat(chat: Chat, embedder: Embedder | None = None) -> list[list[Example]]
             chosen = random.Random(question).sample(others, min(NEGATIVES, len(others)))
             group += [Example(question, asked_on, lines[n], None) for n in chosen]
         groups.append(group)
+    return groups
+
+
+def load_plain() -> dict[str, list[Any]]:
+    """The plain questions by the id of their chat."""
+    questions: dict[str, list[Any]] = defaultdict(list)
+    for row in PLAIN.read_text("utf-8").splitlines():
+        asked = json.loads(row)
+        questions[asked["chat"]].append(asked)
+    return questions
+
+
+def plain_of(chat: Chat, questions: Sequence[Mapping[str, Any]], embedder: Embedder) -> list[list[Example]]:
+    """The plain questions about a chat as examples, those of one question together.
+
+    Each line of evidence answers, with its words from the first that are marked to the last; what contradicts a false
+    premise does not. Near lines of the chat that a question does not name are further ones without answer.
+    """
+    lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
+    numbers, vectors = list(lines), embedder.encode([line.text for line in lines.values()])
+    groups = []
+    for asked in questions:
+        question = f"{asked['q']} {asked['before']['q']}" if "before" in asked else asked["q"]
+        named = {line["n"]: line for line in asked["lines"] if line["role"] != "bridge"}
+        is_alone = sum(line["role"] == "evidence" for line in named.values()) == 1
+        says = asked["kind"] if asked["kind"] in ("yes", "no") and is_alone else ""
+        is_premise = asked["kind"] == "premise"
+        group = []
+        for number, marked in named.items():
+            line, is_evidence = lines[number], marked["role"] == "evidence" and not is_premise
+            places = [(line.text.index(words), words) for words in marked["spans"]]
+            span = (min(a for a, _ in places), max(a + len(words) for a, words in places)) if is_evidence else None
+            outdated = marked["role"] == OUTDATED and not is_premise
+            group.append(Example(question, asked_on, line, span, says if is_evidence else "", outdated))
+        taken = {line["n"] for line in asked["lines"]}
+        order = np.argsort(-(vectors @ embedder.encode([question])[0]))
+        others = [numbers[k] for k in order if numbers[k] not in taken][:NEAREST]
+        chosen = random.Random(question).sample(others, min(NEGATIVES, len(others)))
+        groups.append(group + [Example(question, asked_on, lines[n], None) for n in chosen])
     return groups
 
 
