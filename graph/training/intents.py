@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from graph.training.classifier import design, in_haste, learn_vocabulary, load_questions
-from graph.training.reader_data import OF_SEVERAL_LINES, load_chats
+from graph.training.reader_data import OF_SEVERAL_LINES, by_chat, load_chats
 from graph.understanding import intents
 from graph.understanding.classifier import MODELS, weights_path
 from graph.understanding.intents import ALWAYS, ASKS, NONE, Recogniser
@@ -40,10 +39,7 @@ Encode = Callable[[Sequence[str]], Vectors]
 def questions(part: str) -> Rows:
     """Questions without their mark and statements, of the chats to train on ("examples") or of those "held_out"."""
     examples: Rows = {}
-    several: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for row in OF_SEVERAL_LINES.read_text("utf-8").splitlines():
-        asked = json.loads(row)
-        several[asked["chat"]].append(asked)
+    several = by_chat(OF_SEVERAL_LINES)
     for chat in load_chats()[part == "held_out"]:
         sentences = [sentence for line in chat["lines"] for sentence in split(line["text"])]
         examples |= {text: NONE for text in sentences if not text.endswith("?")}

@@ -2,10 +2,10 @@
 
     python -m graph.training.reader open DATA --out START   published question-answering data, about 20 minutes
     python -m graph.training.reader chats START             our own chats, about an hour; writes assets/models
-    python -m graph.training.reader plain                   plain questions about them, half an hour; writes there, too
+    python -m graph.training.reader plain START             plain questions about them, half an hour; writes there, too
 
 The first starts from all-MiniLM-L6-v2, the second from the first's weights or from its own of before, the third from
-those in assets/models. All print their figures on what is held out. The word embeddings stay as they are: the encoder's
+the second's. All print their figures on what is held out. The word embeddings stay as they are: the encoder's
 package has them.
 """
 
@@ -30,7 +30,7 @@ from graph.readers import line_reader
 from graph.readers.line_reader import Calibration
 from graph.readers.lines import Tokens, tokens_of
 from graph.training import reader_calibration
-from graph.training.reader_data import Example, load_chats, load_plain, of_chat, open_data, plain_of
+from graph.training.reader_data import PLAIN, Example, by_chat, load_chats, of_chat, open_data, plain_of
 from memory.embedding import bert, minilm
 from memory.embedding.embedder import Embedder
 
@@ -227,7 +227,7 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
     "Robust fine-tuning of zero-shot models").
     """
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    questions, (chats, held_out) = load_plain(), load_chats()
+    questions, (chats, held_out) = by_chat(PLAIN), load_chats()
     plain, tested = (
         rows_of([group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder)])
         for part in (chats, held_out)
@@ -249,7 +249,8 @@ def main() -> None:
     stage.add_argument("--out", type=Path, required=True, help="the file to write")
     stage = stages.add_parser("chats", help="go on with our own chats, and write the weights that are used")
     stage.add_argument("start", type=Path, help="the file that the stage open wrote, or the weights to go on from")
-    stages.add_parser("plain", help="go on from these with plain questions about the chats")
+    stage = stages.add_parser("plain", help="go on with plain questions about the chats, and write these weights, too")
+    stage.add_argument("start", type=Path, help="the weights that the stage chats wrote")
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
     model, embedder = Reader(), Embedder(minilm.NAME)
@@ -259,12 +260,8 @@ def main() -> None:
         train(model, groups[500:], EPOCHS_OPEN, flat(groups[:500]))
         save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
         return
-    if arguments.stage == "chats":
-        go_on(model, arguments.start)
-        train_on_chats(model, embedder)
-    else:
-        go_on(model, line_reader.WEIGHTS)
-        train_on_plain(model, embedder)
+    go_on(model, arguments.start)
+    (train_on_plain if arguments.stage == "plain" else train_on_chats)(model, embedder)
     weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
     bert.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
     reader_calibration.main()

@@ -100,10 +100,10 @@ def of_chat(chat: Chat, embedder: Embedder | None = None) -> list[list[Example]]
     return groups
 
 
-def load_plain() -> dict[str, list[Any]]:
-    """The plain questions by the id of their chat."""
+def by_chat(path: Path) -> dict[str, list[Any]]:
+    """The questions of `OF_SEVERAL_LINES` or `PLAIN` by the id of their chat."""
     questions: dict[str, list[Any]] = defaultdict(list)
-    for row in PLAIN.read_text("utf-8").splitlines():
+    for row in path.read_text("utf-8").splitlines():
         asked = json.loads(row)
         questions[asked["chat"]].append(asked)
     return questions
@@ -116,10 +116,13 @@ def plain_of(chat: Chat, questions: Sequence[Mapping[str, Any]], embedder: Embed
     premise does not. Near lines of the chat that a question does not name are further ones without answer.
     """
     lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
-    numbers, vectors = list(lines), embedder.encode([line.text for line in lines.values()])
+    numbers = list(lines)
+    if not questions:
+        return []
+    texts = [f"{asked['q']} {asked['before']['q']}" if "before" in asked else asked["q"] for asked in questions]
+    near = embedder.encode(texts) @ embedder.encode([line.text for line in lines.values()]).T
     groups = []
-    for asked in questions:
-        question = f"{asked['q']} {asked['before']['q']}" if "before" in asked else asked["q"]
+    for asked, question, similarity in zip(questions, texts, near, strict=True):
         named = {line["n"]: line for line in asked["lines"] if line["role"] != "bridge"}
         is_alone = sum(line["role"] == "evidence" for line in named.values()) == 1
         says = asked["kind"] if asked["kind"] in ("yes", "no") and is_alone else ""
@@ -132,8 +135,7 @@ def plain_of(chat: Chat, questions: Sequence[Mapping[str, Any]], embedder: Embed
             outdated = marked["role"] == OUTDATED and not is_premise
             group.append(Example(question, asked_on, line, span, says if is_evidence else "", outdated))
         taken = {line["n"] for line in asked["lines"]}
-        order = np.argsort(-(vectors @ embedder.encode([question])[0]))
-        others = [numbers[k] for k in order if numbers[k] not in taken][:NEAREST]
+        others = [numbers[k] for k in np.argsort(-similarity) if numbers[k] not in taken][:NEAREST]
         chosen = random.Random(question).sample(others, min(NEGATIVES, len(others)))
         groups.append(group + [Example(question, asked_on, lines[n], None) for n in chosen])
     return groups
