@@ -38,6 +38,8 @@ SEED = 14
 RATE, RATE_PLAIN = 1e-4, 5e-5
 """Highest learning rate; it rises over the first twentieth of the steps and falls to 0."""
 BATCH_TOKENS = 2048
+PADDED = 16
+"""Rows are padded to multiples of so many tokens: oneDNN makes a kernel for each length."""
 EPOCHS_OPEN, EPOCHS_CHATS, EPOCHS_PLAIN = 1, 2, 1
 KEPT = 5000
 """Questions of the chats that are trained on again beside the plain ones."""
@@ -76,7 +78,7 @@ class Reader(nn.Module):
 
     def forward(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits of answering and of saying yes, (rows, 2), and of first and last token, (rows, tokens, 2)."""
-        longest = max(len(row.tokens.ids) for row in rows)
+        longest = -(-max(len(row.tokens.ids) for row in rows) // PADDED) * PADDED
         ids, types, mask = (torch.zeros(len(rows), longest, dtype=torch.long) for _ in range(3))
         outside = torch.full((len(rows), longest, 1), -1e4)
         for n, row in enumerate(rows):
@@ -85,7 +87,8 @@ class Reader(nn.Module):
             types[n, :length] = torch.tensor(row.tokens.types)
             mask[n, :length] = 1
             outside[n, first : first + len(row.tokens.offsets)] = 0
-        states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state
+        with torch.autocast("cpu", torch.bfloat16):
+            states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state.float()
         return self.line(states[:, 0]), self.ends(states) + outside
 
 
