@@ -16,8 +16,15 @@ from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import restore
 from memory.importers.detect import Unpacked, unpack
 from memory.importers.generic import memoir, memoir_export
-from memory.importers.history_file import MAX_LISTED_SKIPS, History, HistoryFile, size_of
-from memory.importers.participants import Participants, likely_user, speakers_to_ask
+from memory.importers.history_file import (
+    MAX_LISTED_SKIPS,
+    History,
+    HistoryFile,
+    Participants,
+    likely_user,
+    size_of,
+    speakers_to_ask,
+)
 from memory.progress import Progress, rescale, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
 

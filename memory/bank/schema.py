@@ -1,7 +1,7 @@
 """The tables of a bank's file (schema.sql), and the migrations that bring an earlier file to this shape.
 
-The rows and dataclasses in `memory.bank.rows` and the export format in `memory.exporting.format` follow from the
-columns of the four main tables.
+The rows and dataclasses in `memory.bank.rows` and the export format in `memory.importers.generic.memoir_export` follow
+from the columns of the four main tables.
 """
 
 import sqlite3

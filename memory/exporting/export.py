@@ -1,4 +1,4 @@
-"""Export personas as Memoir's own JSON Lines (see `memory.exporting.format`); importing them gives equal personas."""
+"""Export personas as Memoir's own JSON Lines; importing them gives equal personas."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.bank.queries import transfer
 from memory.bank.unfinished import publish, unfinished_file
-from memory.exporting.format import (
+from memory.importers.generic.memoir_export import (
     VERSION,
     ChangeRow,
     End,

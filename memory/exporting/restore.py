@@ -1,4 +1,4 @@
-"""Restore exported personas, every row as it was except for its number (see `memory.exporting.format`).
+"""Restore exported personas, every row as it was except for its number (see `memory.importers.generic.memoir_export`).
 
 A persona is restored completely or not at all. What the bank has already is left as it is, so that restoring twice adds
 nothing. A new fact supersedes, or is superseded by, those that the persona knew.
@@ -19,8 +19,8 @@ from memory.bank.queries import transfer
 from memory.bank.rows import find_by_identity, insert, key_columns, link_bases, link_sources, next_id, relation_columns
 from memory.bank.sessions import find_or_create_persona
 from memory.errors import Cancelled, UnreadableFile
-from memory.exporting.format import ChangeRow, Line, MemoryRow, SessionRow
 from memory.importers.generic import memoir_export
+from memory.importers.generic.memoir_export import ChangeRow, Line, MemoryRow, SessionRow
 from memory.importers.history_file import History
 from memory.importers.reading.source import Source
 from memory.types import Persona, PersonaDraft, WriteCounts

@@ -1,7 +1,7 @@
 """Memoir's own format, version 1, which is easy to write by hand: JSON Lines, or one JSON object.
 
 memory/importers/README.md describes its fields. Memoir's exports are version 2, which contains every row of a bank and
-a checksum; see `memory.exporting.format`.
+a checksum; see `memory.importers.generic.memoir_export`.
 """
 
 import json
@@ -15,7 +15,6 @@ from memory.bank.relations import relation_of
 from memory.bank.rows import clean
 from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
-from memory.exporting import format as export_format
 from memory.importers.generic import memoir_export
 from memory.importers.reading.dates import NO_DATE, parse_iso_moment, parse_moment
 from memory.importers.reading.fields import (
@@ -75,7 +74,7 @@ def _read_lines(path: Source) -> Iterator[Record | None]:
         if (version := values.get("memoir", VERSION)) != VERSION:
             raise UnreadableFile(
                 f"{path.name} is version {str(version)[:20]} of Memoir's format; this Memoir reads versions "
-                f"{VERSION} and {export_format.VERSION}. Update Memoir."
+                f"{VERSION} and {memoir_export.VERSION}. Update Memoir."
             )
         if "persona" in values or (persona is None and ("session" in values or "memory" in values)):
             persona = _read_persona(line.object("persona"), clean(path.stem))
