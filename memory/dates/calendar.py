@@ -5,11 +5,13 @@ Times are naive, because "yesterday" and "last week" begin at midnight in the sp
 northern hemisphere, named by the year they begin in (winter 2021 ends in February 2022).
 """
 
+import tomllib
 from calendar import monthrange
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from dateutil.easter import easter  # type: ignore[import-untyped]
 
@@ -207,32 +209,10 @@ def weekday_after(moment: datetime, weekday: int) -> datetime:
     return today + (weekday - today.weekday()) % 7 * DAY
 
 
-FIXED_HOLIDAYS = {
-    "christmas eve": (12, 24, 1),
-    "christmas day": (12, 25, 1),
-    "christmas": (12, 24, 3),
-    "xmas": (12, 24, 3),
-    "boxing day": (12, 26, 1),
-    "new years eve": (12, 31, 1),
-    "new years day": (1, 1, 1),
-    "new years": (1, 1, 1),
-    "valentines day": (2, 14, 1),
-    "halloween": (10, 31, 1),
-    "independence day": (7, 4, 1),
-    "fourth of july": (7, 4, 1),
-    "st patricks day": (3, 17, 1),
-    "anzac day": (4, 25, 1),
-    "canada day": (7, 1, 1),
-    "bonfire night": (11, 5, 1),
-}
-WEEKDAY_HOLIDAYS = {  # (month, weekday, nth), as kept in the United States
-    "mothers day": (5, 6, 2),
-    "memorial day": (5, 0, -1),
-    "fathers day": (6, 6, 3),
-    "labor day": (9, 0, 1),
-    "thanksgiving": (11, 3, 4),
-}
-EASTER_HOLIDAYS = {"good friday": (-2, 1), "easter sunday": (0, 1), "easter monday": (1, 1), "easter": (-2, 4)}
+WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+"""The lists and tables of words.toml, by name."""
+
+FIXED_HOLIDAYS, WEEKDAY_HOLIDAYS, EASTER_HOLIDAYS = WORDS["holidays"].values()
 HOLIDAYS = (*FIXED_HOLIDAYS, *WEEKDAY_HOLIDAYS, *EASTER_HOLIDAYS)
 
 

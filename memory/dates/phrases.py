@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 
-from memory.dates.calendar import Stretch, Tense
+from memory.dates.calendar import WORDS, Stretch, Tense
 from memory.dates.chinese import CHINESE_RULES
 from memory.dates.english.calendar_words import CALENDAR_RULES
 from memory.dates.english.modifiers import PREFIXES, SUFFIXES
@@ -15,16 +15,7 @@ from memory.dates.rules import LOOK_BACK, TO, WEEKDAY, WORD_START, Kind, Match, 
 MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
 MAX_SENTENCE = 300  # characters looked at on each side of an expression
 
-# A text with none of these words, no digit and no Chinese names no time; this check takes ten microseconds.
-HINT_WORDS = frozenset(
-    "jan january feb february febuary feburary mar march apr april may jun june jul july aug august sep sept september "
-    "oct october nov november dec december mon monday tue tues tuesday wed weds wednesday wednsday wensday wendsday "
-    "thu thur thurs thursday fri friday sat saturday saterday sun sunday spring summer fall autumn winter christmas "
-    "xmas halloween thanksgiving easter twenties thirties forties fifties sixties seventies eighties nineties "
-    "yesterday today tomorrow tonight day days night week weeks weekend month quarter year years decade morning "
-    "afternoon evening ago back now recently lately minutes hours nights weekends fortnights months decades tmrw tmr "
-    "tomorow tommorow boxing valentines anzac canada patricks bonfire independence".split()
-)
+HINT_WORDS = frozenset(WORDS["hints"].split())
 HINT_SIGNS = re.compile(r"[\d一-鿿]")
 HAS_CHINESE = re.compile(r"[一-鿿]")
 LETTERS = re.compile(r"[a-z]+")

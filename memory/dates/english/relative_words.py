@@ -5,16 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from memory.dates import calendar, rules
-from memory.dates.calendar import DAY, Stretch, Tense, run_of_days
+from memory.dates.calendar import DAY, WORDS, Stretch, Tense, run_of_days
 from memory.dates.rules import CHOICE, COUNT, FULL_WEEKDAY, PART, UNIT, Match, Resolve, compile_spaced, rule
 
-DAY_WORDS = {
-    "today": 0,
-    "yesterday": -1,
-    **dict.fromkeys(("tomorrow", "tmrw", "tmr", "tomorow", "tommorow"), 1),
-    "the day before yesterday": -2,
-    "the day after tomorrow": 2,
-}
+DAY_WORDS: dict[str, int] = WORDS["days"]
+VAGUE: dict[str, tuple[int, int]] = WORDS["vague"]
 
 
 def read_day_word(match: Match) -> Resolve:
@@ -103,22 +98,6 @@ def read_rolling(match: Match) -> Resolve:
         return Stretch(min(far, today), max(far, today) + DAY, sure=sure)
 
     return resolve
-
-
-# Vague words: from how many days ago to how many days ago they mean. The figures are estimates.
-VAGUE = {
-    **dict.fromkeys(("recently", "lately"), (30, 0)),
-    **dict.fromkeys(("the other day", "the other night"), (10, 1)),
-    "the other week": (21, 4),
-    **dict.fromkeys(("a while ago", "a while back", "some time ago"), (365, 7)),
-    **dict.fromkeys(("not long ago", "not too long ago"), (60, 0)),
-    "days ago": (14, 2),
-    "weeks ago": (60, 7),
-    "months ago": (365, 30),
-    "years ago": (20 * 365, 365),
-    "ages ago": (20 * 365, 90),
-    **dict.fromkeys(("long ago", "a long time ago"), (50 * 365, 365)),
-}
 
 
 def read_vague(match: Match) -> Resolve | None:

@@ -5,36 +5,13 @@ English has some two hundred irregular ones and the ending -ed, while its presen
 ("exams start on the 18th"). A clause without a verb announces something ("dentist on friday").
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from memory.dates.calendar import Tense
+from memory.dates.calendar import WORDS, Tense
 
-IRREGULAR_PASTS = frozenset(
-    """
-    was were wasn't weren't wasnt werent couldn't couldnt did didn't didnt had hadn't hadnt ate awoke beat became
-    began bent bet bit blew
-    bled bought bound bred broke brought built burnt came caught chose clung crept dealt dove drank dreamt drew drove
-    dug fed fell felt fled flew forgave forgot fought found froze gave got gotten grew heard held hid hung kept knelt
-    knew laid leapt learnt led left lent lit lost made meant met misheard missed mistook misunderstood overslept
-    overtook paid ran rang rebuilt redid rode sang sank sat saw sent shone shook shot shrank slept slid snuck sold
-    sought spelt spent spilt spoilt spoke spun stank stole stood strode struck stuck stung swam swept swore swung taught
-    thought threw told took tore underwent understood undid went wept withdrew woke won wore wove wound wrote been gone
-    done seen eaten taken given written driven fallen flown broken chosen stolen spoken known grown thrown worn
-    beat burst cut hit hurt let put quit read set shut split
-    """.split()
+IRREGULAR_PASTS, OTHER_ED, TIME_WORDS = (
+    frozenset(WORDS[name].split()) for name in ("irregular_pasts", "other_ed", "time_words")
 )
-"""Past forms and participles; the last line is of verbs whose present looks the same, and which more often report."""
-
-OTHER_ED = frozenset(
-    "need bed red shed seed feed weed speed bleed breed wed led sled med ted ed indeed hundred naked sacred".split()
-    + "excited scared worried tired bored interested married engaged".split()
-    + "fred jared ahmed mohammed muhammed alfred winifred reed succeed proceed exceed advanced".split()
-)
-"""Words that end in -ed and are no past form, or say how somebody is now."""
 
 SUBJECT = r"(?:i|you|he|she|it|we|they|there)"
 
@@ -105,15 +82,6 @@ PRESENT = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(r"[\w'’]+")
-TIME_WORDS = frozenset(
-    """
-    in on at by over the of from to since before after until till between during around about and or a an early mid late
-    end start beginning middle first second third fourth last next this day days night week weeks weekend month months
-    year years two three four couple few morning afternoon evening monday tuesday wednesday thursday friday saturday
-    sunday january february march april may june july august september october november december ago later
-    """.split()
-)
-"""Words that only name a time: with nothing else, there is no sentence."""
 BEGINS = re.compile(r"\W*(?:start|end|finish)(?:s|ing)? (?:on|at|in|from|back)\b", re.IGNORECASE)
 """What begins with a verb whose subject is left out: "start on the 14th", but not "start of the week"."""
 MAX_VERBLESS_WORDS = 2
