@@ -65,21 +65,12 @@ class PersonaDraft:
     examples: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Persona:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Persona(PersonaDraft):
     """A stored persona."""
 
     id: int
-    name: str
-    external_id: str
-    description: str
-    traits: tuple[str, ...]
-    manner: str
     created_at: datetime
-    proactive: bool = True
-    scenario: str = ""
-    first_message: str = ""
-    examples: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +226,8 @@ class CitingAnswer:
     answer: Turn
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory(MemoryDraft):
     """A stored memory. `session_id` and `turn_ids` are its provenance, empty for what no turn said.
 
     A fact that a later one replaced holds until `valid_to`. What was wrong or withdrawn has a `retracted_at`: it is no
@@ -246,27 +237,13 @@ class Memory:
 
     id: int
     persona_id: int
-    store: Store
-    text: str
-    key: str
-    speaker: str
-    attribute: str
-    event: TimeSpan | None
-    event_text: str
-    said_at: datetime | None
     recorded_at: datetime
-    valid_from: datetime | None
-    valid_to: datetime | None
-    superseded_by: int | None
-    emotion: str
-    scene: str
-    external_id: str
-    session_id: int | None
+    superseded_by: int | None = None
+    session_id: int | None = None
     turn_ids: tuple[int, ...] = ()
     retracted_at: datetime | None = None
     stale_since: datetime | None = None
     pinned: bool = False
-    relation: Relation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,8 @@ TOLD = "You told me today."
 
 
 def note(number, text, words="", *, relevance=0.9, speaker="You", day=3, **fields):
-    untold = dict.fromkeys(("event", "valid_from", "valid_to", "superseded_by", "session_id"))
-    blank = dict.fromkeys(("attribute", "event_text", "emotion", "scene", "external_id"), "")
     said = MAY.replace(day=day)
-    memory = Memory(number, 1, "dialogue", text, text, speaker, said_at=said, recorded_at=MAY, **untold, **blank)
+    memory = Memory("dialogue", text, key=text, speaker=speaker, said_at=said, id=number, persona_id=1, recorded_at=MAY)
     chosen = {"words": words, "sure": 0.9 if words else 0.1, "by_user": speaker == "You"} | fields
     return Note(memory, text, relevance, times_in(text, said), **chosen)
 

@@ -21,7 +21,7 @@ Iris: So do I.
 
 
 def iris(**texts):
-    return Persona(1, "Iris", "", "", (), "plain", datetime(2024, 7, 1, tzinfo=UTC), **texts)
+    return Persona("Iris", id=1, created_at=datetime(2024, 7, 1, tzinfo=UTC), **texts)
 
 
 def test_example_dialogue_becomes_turns_of_the_user_and_the_persona():
@@ -63,7 +63,7 @@ texts = st.lists(pieces | st.text(max_size=8), max_size=30).map("".join)
 
 @given(texts, texts, texts)
 def test_any_card_gives_turns_with_words_and_without_placeholders_of_its_own(name, user, text):
-    persona = Persona(1, name, "", "", (), "plain", datetime(2024, 7, 1, tzinfo=UTC), first_message=text, examples=text)
+    persona = Persona(name, first_message=text, examples=text, id=1, created_at=datetime(2024, 7, 1, tzinfo=UTC))
     first_message(persona, user)
     for role, said in example_turns(persona, user):
         assert role in ("human", "ai")

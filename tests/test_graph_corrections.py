@@ -12,9 +12,9 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def said(text, number=1):
-    return Memory(
-        number, 1, "dialogue", text, text, "You", "", None, "", NOW, NOW, NOW, None, None, "", "", "", 1, (1,)
-    )
+    draft = {"key": text, "speaker": "You", "said_at": NOW, "valid_from": NOW}
+    stored = {"id": number, "persona_id": 1, "recorded_at": NOW, "session_id": 1, "turn_ids": (1,)}
+    return Memory("dialogue", text, **draft, **stored)
 
 
 def corrected(text, message):

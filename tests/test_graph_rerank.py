@@ -16,26 +16,7 @@ from memory.types import STORES, Hit, Memory
 
 
 def hit(number, store="dialogue", score=0.0):
-    memory = Memory(
-        number,
-        1,
-        store,
-        "",
-        "",
-        "",
-        "",
-        None,
-        "",
-        None,
-        datetime(2024, 1, 1, tzinfo=UTC),
-        None,
-        None,
-        None,
-        "",
-        "",
-        "",
-        None,
-    )
+    memory = Memory(store, "", id=number, persona_id=1, recorded_at=datetime(2024, 1, 1, tzinfo=UTC))
     return Hit(memory, score, {"fused": score})
 
 

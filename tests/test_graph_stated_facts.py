@@ -13,7 +13,8 @@ ASKED_AT = datetime(2026, 11, 22, 21, 30, tzinfo=UTC)
 
 
 def memory(attribute, what, store="profile", **changes):
-    known = Memory(1, 1, store, what, what, "You", attribute, None, "", DAY, DAY, None, None, None, "", "", "", None)
+    texts = {"text": what, "key": what, "speaker": "You", "attribute": attribute}
+    known = Memory(store, **texts, said_at=DAY, id=1, persona_id=1, recorded_at=DAY)
     return replace(known, relation=Relation("You", attribute or "sister", what), **changes)
 
 

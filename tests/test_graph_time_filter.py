@@ -21,24 +21,7 @@ def day(month, date, days=1):
 def hit(number, said=None, event=None, text="", store="dialogue", **more):
     values = {"valid_from": said, "valid_to": None} | more
     memory = Memory(
-        number,
-        1,
-        store,
-        text,
-        text,
-        "",
-        "",
-        event,
-        "",
-        said,
-        NOW,
-        values["valid_from"],
-        values["valid_to"],
-        None,
-        "",
-        "",
-        "",
-        None,
+        store, text, key=text, event=event, said_at=said, id=number, persona_id=1, recorded_at=NOW, **values
     )
     return Hit(memory, 1.0, {})
 
