@@ -41,7 +41,7 @@ def event(text, day=MAY):
 
 
 def listed(bank, **more):
-    ids = [each.id for each in list_memories(bank, 1, **more)]
+    ids = list(list_memories(bank, 1, **more))
     return [memory.text for memory in bank.memories_by_id(1, ids)]
 
 

@@ -204,7 +204,7 @@ def _add_dependants(db: Database, memory: Mapping[str, Any]) -> list[int]:
         EXCEPT SELECT id FROM memories WHERE store = 'dialogue'
     """
     dependants = [int(each) for (each,) in db.conn.execute(query, {"id": memory["id"]})]
-    rows.link_bases(db, [(each, memory["id"]) for each in dependants])
+    rows.link(db, "rests_on", [(each, memory["id"]) for each in dependants])
     return dependants
 
 

@@ -11,7 +11,7 @@ from itertools import count
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.bank.rows import clean_draft, insert, link_sources, memory_row, next_id
+from memory.bank.rows import clean_draft, insert, link, memory_row, next_id
 from memory.search.quotes import find_quote
 from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Turn, TurnDraft, WriteCounts
 
@@ -63,7 +63,7 @@ def add_learned(
         ids.append(memory_id)
         stored += WriteCounts(memories=1) if new else WriteCounts(known_memories=1)
         earlier = {ids[place] for place in item.depends_on if 0 <= place < len(ids)} - {memory_id}
-        rows.link_bases(db, [(memory_id, basis) for basis in earlier if basis is not None])
+        rows.link(db, "rests_on", [(memory_id, basis) for basis in earlier if basis is not None])
     return stored
 
 
@@ -86,12 +86,12 @@ def _learn(
             break
         memory_id, holds, sources = row
         if holds or turn_ids & {int(i) for i in (sources or "").split(",") if i}:
-            link_sources(db, [(memory_id, *quote) for quote in quotes])
+            link(db, "sources", [(memory_id, *quote) for quote in quotes])
             return int(memory_id), False
     if item.replaces is not None:
         retract(db, persona_id, item.replaces, rows.format_time(draft.said_at))
     memory_id = _add(db, persona_id, session_id, identity, draft)
-    link_sources(db, [(memory_id, *quote) for quote in quotes])
+    link(db, "sources", [(memory_id, *quote) for quote in quotes])
     reassert(db, persona_id, memory_id)
     if item.replaces is not None:
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sqlite_utils import Database
 
@@ -239,10 +239,11 @@ def insert(db: Database, table: str, new_rows: Sequence[dict[str, Any]]) -> None
         db.conn.executemany(statement, new_rows)
 
 
-def link_sources(db: Database, links: Sequence[tuple[int, int, str, bool]]) -> None:
-    """Let memories point to turns: (memory, turn, the words quoted, whether these words alone carry it)."""
-    # Not through sqlite-utils: where a link is known, it looks for a rowid, which this table does not have.
-    db.conn.executemany("INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) VALUES (?, ?, ?, ?)", links)
+def link(db: Database, table: Literal["sources", "rests_on", "cites"], links: Iterable[tuple[object, ...]]) -> None:
+    """Link rows by tuples in the order of the columns that the table has in schema.sql; known links stay."""
+    # Not through sqlite-utils: where a link is known, it looks for a rowid, which these tables do not have.
+    marks = ", ".join("?" * len(schema.COLUMNS[table]))
+    db.conn.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", links)
 
 
 def copy_sources(db: Database, memory_id: int, to: int, *, alone: bool) -> None:
@@ -252,11 +253,6 @@ def copy_sources(db: Database, memory_id: int, to: int, *, alone: bool) -> None:
         "SELECT ?, turn_id, quote, alone AND ? FROM sources WHERE memory_id = ?",
         (to, alone, memory_id),
     )
-
-
-def link_bases(db: Database, links: Sequence[tuple[int, int]]) -> None:
-    """Let memories rest on others: (memory, the one it was drawn from); known links stay."""
-    db.conn.executemany("INSERT OR IGNORE INTO rests_on (memory_id, basis_id) VALUES (?, ?)", links)
 
 
 def find_by_identity(db: Database, table: str, persona_id: int, identity: str) -> int | None:

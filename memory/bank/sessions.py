@@ -16,7 +16,7 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
 from memory.bank.queries.transfer import turns_by_identity
-from memory.bank.rows import clean_draft, draft_columns, insert, link_sources, memory_row, next_id
+from memory.bank.rows import clean_draft, draft_columns, insert, link, memory_row, next_id
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 
@@ -59,7 +59,8 @@ def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCo
     session_id, before, new = _session(db, persona_id, draft)
     turn_ids, fresh = _turns(db, session_id, draft, before)
     stored = WriteCounts(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
-    stored += _dialogue(db, persona_id, session_id, [(draft.turns[i], turn_ids[i], identity) for i, identity in fresh])
+    said = [(draft.turns[place], turn_ids[place], identity) for place, identity in fresh]
+    stored += _dialogue(db, persona_id, session_id, draft.started_at, said)
     stored += add_learned(db, persona_id, session_id, list(zip(turn_ids, draft.turns, strict=True)), draft.learned)
     if draft.retracts:
         at = rows.format_time(draft.turns[-1].said_at or draft.started_at or datetime.now(UTC))
@@ -176,24 +177,21 @@ def _turns(
             }
         )
     insert(db, "turns", new_rows)
-    cites = [
-        {"turn_id": ids[place], "memory_id": memory, "number": draft.turns[place].cites.index(memory) + 1}
-        for place, _ in fresh
-        for memory in dict.fromkeys(draft.turns[place].cites)
-    ]
-    insert(db, "cites", cites)
+    cites = ((ids[place], draft.turns[place].cites) for place, _ in fresh)
+    link(db, "cites", ((turn_id, memory, n) for turn_id, cited in cites for n, memory in enumerate(cited, start=1)))
     return ids, fresh
 
 
 def _dialogue(
-    db: Database, persona_id: int, session_id: int, turns: Sequence[tuple[TurnDraft, int, str]]
+    db: Database,
+    persona_id: int,
+    session_id: int,
+    started_at: datetime | None,
+    turns: Sequence[tuple[TurnDraft, int, str]],
 ) -> WriteCounts:
     first_id = next_id(db, "memories")
     new_rows: list[dict[str, Any]] = []
     links: list[tuple[int, int, str, bool]] = []
-    times = {
-        int(i): at for i, at in db.conn.execute("SELECT id, said_at FROM turns WHERE session_id = ?", (session_id,))
-    }
     for turn, turn_id, identity in turns:
         if not turn.recallable or not turn.text.strip():
             continue
@@ -204,12 +202,12 @@ def _dialogue(
             key=turn.key,
             event=turn.event,
             event_text=turn.event_text,
+            said_at=turn.said_at or started_at,
             speaker=turn.speaker,
             external_id=turn.external_id,
         )
-        row = memory_row(memory_id, persona_id, session_id, rows.digest(session_id, identity), draft)
-        new_rows.append({**row, "said_at": times[turn_id], "valid_from": times[turn_id]})
+        new_rows.append(memory_row(memory_id, persona_id, session_id, rows.digest(session_id, identity), draft))
         links.append((memory_id, turn_id, "", True))
     insert(db, "memories", new_rows)
-    link_sources(db, links)
+    link(db, "sources", links)
     return WriteCounts(memories=len(new_rows))

@@ -16,7 +16,7 @@ from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import supersede
 from memory.bank.queries import transfer
-from memory.bank.rows import find_by_identity, insert, key_columns, link_bases, link_sources, next_id, relation_columns
+from memory.bank.rows import find_by_identity, insert, key_columns, link, next_id, relation_columns
 from memory.bank.sessions import find_or_create_persona
 from memory.errors import Cancelled, UnreadableFile
 from memory.importers.generic import memoir_export
@@ -131,8 +131,8 @@ class _Mover:
         else:
             self._history.stored += WriteCounts(known_memories=1)
         self._ids["memory"][row.n] = memory_id
-        link_sources(self._db, [(memory_id, self._id("turn", s.turn), s.quote, s.alone) for s in row.sources])
-        transfer.link_citations(self._db, [(self._id("turn", turn), memory_id, n) for turn, n in row.citations])
+        link(self._db, "sources", [(memory_id, self._id("turn", s.turn), s.quote, s.alone) for s in row.sources])
+        link(self._db, "cites", [(self._id("turn", turn), memory_id, n) for turn, n in row.citations])
 
     def _add(self, row: MemoryRow, session_id: int | None, identity: str) -> int:
         memory_id = next_id(self._db, "memories")
@@ -154,7 +154,7 @@ class _Mover:
         closed = [(row.superseded_by, row.n) for row in self._new if row.superseded_by is not None]
         bases = [(row.n, basis) for row in self._new for basis in row.rests_on]
         transfer.set_superseding(self._db, self._pairs(closed))
-        link_bases(self._db, self._pairs(bases))
+        link(self._db, "rests_on", self._pairs(bases))
         if self._knew:
             for row in self._new:
                 if row.valid_to is None and row.taken_back is None:

@@ -1,7 +1,7 @@
 """The list of the Memory tab: what a persona remembers, searched, filtered and paged."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import SUMMARY
-from memory.bank.queries.listing import OTHER_KINDS, Entry, list_memories, read_other
+from memory.bank.queries.listing import OTHER_KINDS, list_memories, read_other
 from memory.errors import MemoirError
 from memory.formatting import STORE_NAMES, clip, memory_date, parse_date
 from memory.search.scoring import SearchSettings
@@ -20,7 +20,7 @@ from memory.tab.events import Update
 from memory.tab.memory_card import kind_name
 from memory.tab.tables import Pager, build_table
 from memory.tab.templates import empty_state, render
-from memory.types import STORES, Memory, TimeSpan
+from memory.types import STORES, Memory, Store, TimeSpan
 
 PAGE = 50
 """Memories of a page."""
@@ -126,7 +126,7 @@ class MemoryList:
         }
 
     def _read_page(
-        self, persona_id: int, query: Query, page: int, listed: Sequence[Entry]
+        self, persona_id: int, query: Query, page: int, listed: Mapping[int, Store]
     ) -> tuple[list[Memory], int, int]:
         """The memories of a page, how many there are on all pages, and the page after all."""
         if query.text:
@@ -139,11 +139,11 @@ class MemoryList:
                 return memories, total, page
             return self._read_page(persona_id, query, self.pages.last(page, total), listed)
         inside = listed if query.during is None else list_memories(self.bank, persona_id, query.during)
-        ids = [each.id for each in inside if query.kind in ("", each.store)]
+        ids = [memory_id for memory_id, store in inside.items() if query.kind in ("", store)]
         page = self.pages.last(page, len(ids))
         return self.bank.memories_by_id(persona_id, ids[page * PAGE : (page + 1) * PAGE]), len(ids), page
 
-    def _search(self, persona_id: int, query: Query, listed: Sequence[Entry]) -> list[Memory]:
+    def _search(self, persona_id: int, query: Query, listed: Mapping[int, Store]) -> list[Memory]:
         """The memories that match a text, best first.
 
         Where no kind is chosen, the lines of conversations are searched, too: not all that was said is a fact or an
@@ -159,11 +159,12 @@ class MemoryList:
         memories = [hit.memory for hit in hits if query.is_during(hit.memory) and hit.memory.retracted_at is None]
         if query.kind == "summary":
             return [memory for memory in memories if memory.attribute == SUMMARY]
-        ids = {each.id for each in listed}
         if query.kind:
-            return [m for m in memories if m.store == query.kind and (m.id in ids or m.store == "dialogue")]
-        stated = {turn for memory in memories if memory.id in ids for turn in memory.turn_ids}
-        return [m for m in memories if m.id in ids or (m.store == "dialogue" and not stated.intersection(m.turn_ids))]
+            return [m for m in memories if m.store == query.kind and (m.id in listed or m.store == "dialogue")]
+        stated = {turn for memory in memories if memory.id in listed for turn in memory.turn_ids}
+        return [
+            m for m in memories if m.id in listed or (m.store == "dialogue" and not stated.intersection(m.turn_ids))
+        ]
 
 
 def persona_choices(bank: Bank) -> list[tuple[str, int]]:
@@ -193,8 +194,8 @@ def _row(memory: Memory) -> list[str | int]:
     return [memory.id, kind_name(memory), memory_date(memory), memory.speaker, text]
 
 
-def _totals(listed: Sequence[Entry], counts: Mapping[str, int]) -> Markup:
+def _totals(listed: Mapping[int, Store], counts: Mapping[str, int]) -> Markup:
     if not counts["turns"] and not listed:
         return empty_state("Nothing remembered yet", "Tell the persona something, or import a conversation, in Chat.")
-    stores = Counter(each.store for each in listed)
+    stores = Counter(listed.values())
     return render("persona_totals.html", stores=stores, counts=counts, total=len(listed))

@@ -48,14 +48,6 @@ _DURING = """(:start IS NULL
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A memory that is listed."""
-
-    id: int
-    store: Store
-
-
-@dataclass(frozen=True, slots=True)
 class _Candidate:
     """A memory that may be listed: what it says as a set of terms, and when it holds or happened."""
 
@@ -78,8 +70,8 @@ class _Candidate:
         )
 
 
-def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> list[Entry]:
-    """The facts, people and events to list, pinned ones first, then the newest; of all times, or of one."""
+def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> dict[int, Store]:
+    """The facts, people and events to list, by id, pinned ones first, then the newest; of all times, or of one."""
     query = f"""
         SELECT m.id, m.store, m.text, m.speaker, m.pinned, m.session_id, m.valid_from, m.valid_to, m.event_start,
             m.event_end, m.said_at, {_DURING} AS inside,
@@ -93,7 +85,7 @@ def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -
         found = list(db.query(query, _values(persona_id, during)))
     kept = [row for row in found if row["pinned"] or _is_understandable(row)]
     repeated = _repeated(_candidate(row) for row in kept if not row["pinned"])
-    return [Entry(row["id"], row["store"]) for row in kept if row["inside"] and row["id"] not in repeated]
+    return {row["id"]: row["store"] for row in kept if row["inside"] and row["id"] not in repeated}
 
 
 def read_other(

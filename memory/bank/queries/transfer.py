@@ -66,11 +66,6 @@ def requeue_session(db: Database, session_id: int) -> None:
     db.conn.execute("UPDATE sessions SET learned = 0 WHERE id = ?", (session_id,))
 
 
-def link_citations(db: Database, links: Iterable[tuple[int, int, int]]) -> None:
-    """Let turns cite memories: (turn, memory, number); known links stay."""
-    db.conn.executemany("INSERT OR IGNORE INTO cites (turn_id, memory_id, number) VALUES (?, ?, ?)", links)
-
-
 def set_superseding(db: Database, pairs: Iterable[tuple[int, int]]) -> None:
     """Set which memory superseded another: (the later, the earlier)."""
     db.conn.executemany("UPDATE memories SET superseded_by = ? WHERE id = ?", pairs)
