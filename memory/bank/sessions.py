@@ -15,7 +15,6 @@ from sqlite_utils import Database
 
 from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
-from memory.bank.queries.transfer import turns_by_identity
 from memory.bank.rows import clean_draft, draft_columns, insert, link, memory_row, next_id
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
@@ -143,6 +142,12 @@ def _find_overlap(db: Database, persona_id: int, draft: SessionDraft) -> tuple[i
 def _signature(external_id: str, speaker: str, text: str, said_at: str | None) -> object:
     """What distinguishes one message of a log from another."""
     return external_id or (speaker, text, said_at)
+
+
+def turns_by_identity(db: Database, session_id: int) -> dict[str, tuple[int, int]]:
+    """The id and the position of each turn of a session, by its identity."""
+    query = "SELECT identity, id, position FROM turns WHERE session_id = ?"
+    return {identity: (turn_id, position) for identity, turn_id, position in db.conn.execute(query, (session_id,))}
 
 
 def _turns(

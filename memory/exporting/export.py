@@ -10,7 +10,7 @@ from sqlite_utils import Database
 
 from memory.bank import rows
 from memory.bank.bank import Bank
-from memory.bank.queries import transfer
+from memory.bank.queries import named_queries
 from memory.bank.unfinished import publish, unfinished_file
 from memory.importers.generic.memoir_export import (
     VERSION,
@@ -27,6 +27,8 @@ from memory.importers.generic.memoir_export import (
 from memory.progress import Progress, without_progress
 from memory.types import Persona
 
+SQL = named_queries("transfer.sql")
+
 LINE_TURNS = 2000
 LINE_CHARACTERS = 1 << 22
 """Turns and characters of a session in one line, at most: a reader accepts lines of up to 32 MB."""
@@ -39,7 +41,8 @@ def export_lines(bank: Bank, personas: Sequence[Persona], progress: Progress = w
     """The lines of each persona with its sessions and memories, then the checksum; all as of one moment."""
     digest, counted, session = hashlib.sha256(), Counter[str](), 0
     with bank.reading_snapshot() as db:
-        turns, memories = transfer.count_turns_and_memories(db, [persona.id for persona in personas])
+        ids = rows.json_list(persona.id for persona in personas)
+        turns, memories = db.conn.execute(SQL["count_turns_and_memories"], (ids,)).fetchone()
         total = turns + MEMORY * memories or 1
         for persona in personas:
             for line in _of_persona(db, persona):
@@ -69,7 +72,7 @@ def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
     for row in db.table("sessions").rows_where("persona_id = ?", [persona.id], order_by="id"):
         for turns in _pieces(db, row["id"]):
             yield Line(session=SessionRow.read(row, turns=turns))
-    for row in transfer.memory_rows(db, persona.id):
+    for row in db.query(SQL["memories"], [persona.id]):
         yield _memory_line(row)
     for row in db.table("changes").rows_where("persona_id = ?", [persona.id], order_by="id"):
         values = {"kind": row["kind"], "at": row["at"], "memory": row["memory_id"], "other": row["other_id"]}
@@ -80,7 +83,7 @@ def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
     """The turns of a session in batches that fit one line; one empty batch for a session without turns."""
     piece: list[TurnRow] = []
     characters = pieces = 0
-    for row in transfer.turn_rows(db, session_id):
+    for row in db.query(SQL["turns"], [session_id]):
         piece.append(TurnRow.read(row, recallable=bool(row["recallable"])))
         characters += len(row["text"])
         if len(piece) >= LINE_TURNS or characters >= LINE_CHARACTERS:

@@ -15,15 +15,17 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import supersede
-from memory.bank.queries import transfer
+from memory.bank.queries import named_queries
 from memory.bank.rows import find_by_identity, insert, key_columns, link, next_id, relation_columns
-from memory.bank.sessions import find_or_create_persona
+from memory.bank.sessions import find_or_create_persona, turns_by_identity
 from memory.errors import Cancelled, UnreadableFile
 from memory.importers.generic import memoir_export
 from memory.importers.generic.memoir_export import ChangeRow, Line, MemoryRow, SessionRow
 from memory.importers.history_file import History
 from memory.importers.reading.source import Source
 from memory.types import Persona, PersonaDraft, WriteCounts
+
+SQL = named_queries("transfer.sql")
 
 
 def restore_personas(
@@ -99,7 +101,7 @@ class _Mover:
 
     def _take_turns(self, row: SessionRow, session_id: int) -> None:
         """Store the turns that the session lacks, at their positions, or after those that the bank had before."""
-        known = transfer.turns_by_identity(self._db, session_id)
+        known = turns_by_identity(self._db, session_id)
         after = 1 + max((position for _, position in known.values()), default=-1)
         fresh: list[dict[str, Any]] = []
         first_id = next_id(self._db, "turns")
@@ -113,7 +115,7 @@ class _Mover:
             fresh.append({**turn.bank_columns, **values})
         insert(self._db, "turns", fresh)
         if fresh and session_id not in self._made:
-            transfer.requeue_session(self._db, session_id)
+            self._db.conn.execute(SQL["requeue_session"], (session_id,))
         self._history.stored += WriteCounts(turns=len(fresh), known_turns=len(row.turns) - len(fresh))
 
     def _take_memory(self, row: MemoryRow) -> None:
@@ -122,7 +124,8 @@ class _Mover:
         identity = row.identity
         if identity is None:
             turn_id = self._id("turn", row.sources[0].turn)
-            identity = rows.digest(session_id, transfer.identity_of_turn(self._db, turn_id))
+            (of_turn,) = self._db.conn.execute(SQL["identity_of_turn"], (turn_id,)).fetchone()
+            identity = rows.digest(session_id, of_turn)
         memory_id = find_by_identity(self._db, "memories", self._persona.id, identity)
         if memory_id is None:
             memory_id = self._add(row, session_id, identity)
@@ -153,7 +156,7 @@ class _Mover:
         """Set the references of new memories to others, some of which came later in the file."""
         closed = [(row.superseded_by, row.n) for row in self._new if row.superseded_by is not None]
         bases = [(row.n, basis) for row in self._new for basis in row.rests_on]
-        transfer.set_superseding(self._db, self._pairs(closed))
+        self._db.conn.executemany(SQL["set_superseding"], self._pairs(closed))
         link(self._db, "rests_on", self._pairs(bases))
         if self._knew:
             for row in self._new:
@@ -172,7 +175,7 @@ class _Mover:
                 "other_id": None if row.other is None else self._id("memory", row.other),
                 "touched": json.dumps([touched[number] for number in row.touched if number in touched]),
             }
-            if not transfer.has_change(self._db, values):
+            if self._db.conn.execute(SQL["find_change"], values).fetchone() is None:
                 insert(self._db, "changes", [values])
 
     def _pairs(self, numbers: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

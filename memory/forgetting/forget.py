@@ -95,7 +95,7 @@ def preview_selected(
         for nth, persona_id in enumerate(persona_ids):
             task.report(nth / len(persona_ids))
             selected = _add_dependants(db, persona_id, select(db, persona_id))
-            texts = deletion.first_texts(db, selected, PREVIEW_LINES)
+            texts = deletion.run(db, "first_texts", selected, limit=PREVIEW_LINES)
             lines = tuple(f"{speaker}: {text}" if speaker else text for speaker, text in texts)
             planned += ForgetReport.of(selected, lines)
     return planned
@@ -134,7 +134,8 @@ def forget_persona(bank: Bank, persona_id: int, task: Task | None = None) -> For
     with bank.writing() as db:
         with task.interruptible(db.conn):
             selected = select_everything(db, persona.id)
-            texts = deletion.texts_of(db, selected) | deletion.names_of(db, persona.id)
+            names = deletion.run_column(db, "card_and_titles", persona=persona.id)
+            texts = {*deletion.run_column(db, "texts", selected), *names}
             _delete(db, "memories", selected.memories, rescale(task.report, 0, SHARE_DELETED))
             _delete(db, "personas", [persona.id])
             report = _log_forget(db, persona.id, selected)
@@ -148,14 +149,14 @@ def _delete_selected(
     """Delete a selection of a persona with its dependants; adds the deleted texts to `texts`."""
     progress(0)
     selected = _add_dependants(db, persona_id, select(db, persona_id))
-    texts |= deletion.texts_of(db, selected)
+    texts.update(deletion.run_column(db, "texts", selected))
     progress(SHARE_SELECTED)
     for memory_id in sorted(selected.memories, reverse=True):
         facts.undo_effects(db, memory_id)
-    deletion.clear_titles(db, selected)
-    deletion.requeue_sessions(db, selected)
+    deletion.run(db, "clear_titles", selected)
+    deletion.run(db, "requeue_sessions", selected)
     _delete(db, "memories", selected.memories, rescale(progress, SHARE_SELECTED, 0.9))
-    deletion.move_shared_memories(db, selected)
+    deletion.run(db, "move_shared_memories", selected)
     _delete(db, "turns", selected.turns, rescale(progress, 0.9, 1))
     _delete(db, "sessions", selected.sessions)
     return _log_forget(db, persona_id, selected)
@@ -163,15 +164,17 @@ def _delete_selected(
 
 def _add_dependants(db: Database, persona_id: int, selected: Selection) -> Selection:
     """Add to a selection the memories that lose their last source, the replies that repeat it and emptied sessions."""
-    selected = replace(selected, memories=sorted({*selected.memories, *deletion.orphaned_memories(db, selected)}))
+    orphans = deletion.run_column(db, "orphaned_memories", selected)
+    selected = replace(selected, memories=sorted({*selected.memories, *orphans}))
     selected = replace(selected, turns=sorted({*selected.turns, *_repeating_replies(db, persona_id, selected)}))
-    return replace(selected, sessions=sorted({*selected.sessions, *deletion.emptied_sessions(db, selected)}))
+    emptied = deletion.run_column(db, "emptied_sessions", selected)
+    return replace(selected, sessions=sorted({*selected.sessions, *emptied}))
 
 
 def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> list[int]:
     """The persona's chat turns that cite one of the memories, answer one of the turns, or contain a text of either."""
     by_start: dict[str, list[str]] = {}  # by their first characters: one pass over a reply for all texts
-    for text in deletion.texts_of(db, selected):
+    for text in deletion.run_column(db, "texts", selected):
         if len(text) >= MIN_PROOF_CHARACTERS:
             by_start.setdefault(text[:MIN_PROOF_CHARACTERS], []).append(text)
 
@@ -182,7 +185,7 @@ def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> li
             for text in by_start.get(reply[place : place + MIN_PROOF_CHARACTERS], ())
         )
 
-    replies = deletion.other_replies(db, persona_id, selected)
+    replies = deletion.run(db, "other_replies", selected, persona=persona_id)
     return [turn_id for turn_id, text, refers in replies if refers or contains_any(text)]
 
 
@@ -237,7 +240,7 @@ def _absent_from_rows(bank: Bank, texts: Iterable[str]) -> list[str]:
     """The texts that no row of the bank contains."""
     left = list(texts)
     with bank.reading() as db:
-        for stored in deletion.all_texts(db):
+        for (stored,) in deletion.run(db, "all_texts"):
             if len(stored) >= MIN_PROOF_CHARACTERS:
                 left = [text for text in left if text not in stored]
             if not left:

@@ -1,0 +1,74 @@
+-- What depends on rows that are to be forgotten, and the changes to what stays. `:memories`, `:turns`, `:sessions` and
+-- `:titles` are JSON lists of the selected ids.
+
+-- name: orphaned_memories
+-- The memories that would keep no turn that supports them on its own.
+SELECT memory_id FROM sources
+WHERE memory_id IN (SELECT memory_id FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns)))
+GROUP BY memory_id HAVING sum(alone AND NOT turn_id IN (SELECT value FROM json_each(:turns))) = 0
+
+-- name: emptied_sessions
+-- The sessions that would keep no turn.
+SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(:turns)) GROUP BY session_id
+HAVING count(*) = (SELECT count(*) FROM turns t WHERE t.session_id = turns.session_id)
+
+-- name: other_replies
+-- (turn id, text, whether it cites one of the memories or answers one of the turns) of each other chat reply.
+SELECT t.id, t.text,
+    EXISTS (SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories)))
+    OR EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.position = t.position - 1
+        AND b.id IN (SELECT value FROM json_each(:turns)))
+FROM turns t JOIN sessions s ON s.id = t.session_id
+WHERE s.persona_id = :persona AND s.source = 'chat' AND t.role = 'assistant'
+    AND NOT t.id IN (SELECT value FROM json_each(:turns))
+
+-- name: first_texts
+-- (speaker, text) of the first of the turns, followed by those of the memories that came from no turn.
+SELECT * FROM (SELECT speaker, text FROM turns WHERE id IN (SELECT value FROM json_each(:turns)) ORDER BY id)
+UNION ALL SELECT speaker, text FROM memories m
+WHERE id IN (SELECT value FROM json_each(:memories)) AND NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)
+LIMIT :limit
+
+-- name: texts
+-- Every text that the bank stores for the memories and turns.
+SELECT text FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
+UNION SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
+UNION SELECT text FROM turns WHERE id IN (SELECT value FROM json_each(:turns))
+UNION SELECT quote FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns))
+
+-- name: card_and_titles
+-- The texts of a persona's card, and the titles of its sessions.
+SELECT name FROM personas WHERE id = :persona
+UNION SELECT description FROM personas WHERE id = :persona
+UNION SELECT scenario FROM personas WHERE id = :persona
+UNION SELECT first_message FROM personas WHERE id = :persona
+UNION SELECT examples FROM personas WHERE id = :persona
+UNION SELECT title FROM sessions WHERE persona_id = :persona
+
+-- name: all_texts
+-- The text and speaker of every turn, the text and key of every memory, every card and every title, one by one.
+SELECT text FROM turns UNION ALL SELECT text FROM memories UNION ALL SELECT key FROM memories
+UNION ALL SELECT DISTINCT speaker FROM turns UNION ALL SELECT DISTINCT speaker FROM memories
+UNION ALL SELECT name FROM personas UNION ALL SELECT description FROM personas UNION ALL SELECT scenario FROM personas
+UNION ALL SELECT first_message FROM personas UNION ALL SELECT examples FROM personas UNION ALL SELECT title FROM sessions
+
+-- name: clear_titles
+-- Clear the `:titles`, and those that are words of one of the turns: a chat is named after its first words.
+UPDATE sessions SET title = '' WHERE title <> '' AND (id IN (SELECT value FROM json_each(:titles)) OR EXISTS (
+    SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND instr(t.text, sessions.title)
+        AND t.id IN (SELECT value FROM json_each(:turns))))
+
+-- name: move_shared_memories
+-- Move memories that have sources in other sessions to one of those, or deleting these would delete them.
+UPDATE memories SET session_id = (
+    SELECT t.session_id FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = memories.id
+        AND NOT t.session_id IN (SELECT value FROM json_each(:sessions)) ORDER BY t.id LIMIT 1)
+WHERE session_id IN (SELECT value FROM json_each(:sessions)) AND EXISTS (
+    SELECT 1 FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = memories.id
+        AND NOT t.session_id IN (SELECT value FROM json_each(:sessions)))
+
+-- name: requeue_sessions
+-- Queue the sessions of these rows for learning again: their summaries may have to be written anew.
+UPDATE sessions SET learned = 0 WHERE id IN (
+    SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(:turns))
+        OR id IN (SELECT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(:memories))))
