@@ -5,6 +5,7 @@ import random
 import sqlite3
 import threading
 from contextlib import closing, suppress
+from dataclasses import replace
 
 import pytest
 
@@ -186,7 +187,7 @@ def test_repeated_and_edited_words_are_no_faults(home):
     bank.remember(iris.id, [SessionDraft(again, MAY, external_id="yes")])
     forget_memories(bank, iris.id, [next(m.id for m in bank.memories(iris.id) if m.text == "Yes.")])
     for memory in bank.memories(iris.id):
-        corrections.edit(bank, iris.id, memory.id, corrections.Version(f"{memory.text} Edited."))
+        corrections.edit(bank, replace(memory, text=f"{memory.text} Edited."))
     assert maintenance.verify(bank, "any") == []
 
 

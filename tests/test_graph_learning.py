@@ -26,7 +26,7 @@ from graph.models.tokens import estimated_tokens
 from graph.settings import Settings
 from memory.bank import journal, learning_queue
 from memory.bank.bank import Bank
-from memory.bank.corrections import edit, mark_wrong, version_of
+from memory.bank.corrections import edit, mark_wrong
 from memory.bank.learning_queue import SessionTurn
 from memory.forgetting.forget import forget_memories
 from memory.search import indexer
@@ -660,7 +660,7 @@ def test_a_fact_whose_end_the_user_removed_is_not_ended_by_the_same_words_again(
         by_server(bank, server)
     (boats,) = bank.memories(1, store="world")
     assert boats.valid_to == JULY
-    version = edit(bank, 1, boats.id, replace(version_of(boats), valid_to=None))
+    version = edit(bank, replace(boats, valid_to=None))
     with ChatServer(told(over)) as server:
         assert by_server(bank, server).sessions == 1
     assert bank.memory(1, version.id).valid_to is None

@@ -1,5 +1,6 @@
 """What the user puts right is a new version, the old one kept; all can be undone, and two windows do not clash."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from memory.bank import corrections as correcting
 from memory.bank import journal
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
-from memory.bank.corrections import Outdated, Version, version_of
+from memory.bank.corrections import Outdated
 from memory.dates.expressions import read_date
 from memory.errors import MemoirError
 from memory.forgetting import forget
@@ -41,13 +42,18 @@ def tell(bank, text, place="", at=MAY):
     return {m.text: m for m in bank.memories(1)}
 
 
+def edited(memory, text, event=None, event_text="", valid_from=None, valid_to=None):
+    times = {"event": event, "event_text": event_text, "valid_from": valid_from, "valid_to": valid_to}
+    return replace(memory, text=text, **times)
+
+
 def alive(bank):
     return sorted(m.text for m in bank.memories(1) if m.retracted_at is None)
 
 
 def test_an_edit_is_a_new_version_and_the_old_one_is_kept(bank):
     old = tell(bank, "I bought a kayak.")["I bought a kayak."]
-    new = correcting.edit(bank, 1, old.id, Version("I bought a canoe.", read_date("May 2023"), "May 2023"))
+    new = correcting.edit(bank, edited(old, "I bought a canoe.", read_date("May 2023"), "May 2023"))
     assert (new.text, new.event_text, new.turn_ids, new.said_at) == ("I bought a canoe.", "May 2023", old.turn_ids, MAY)
     kept = bank.memory(1, old.id)
     assert (kept.text, kept.superseded_by) == ("I bought a kayak.", new.id)
@@ -58,7 +64,7 @@ def test_a_new_answer_reflects_the_edit_at_once(bank, embedder):
     old = tell(bank, "I bought a kayak.")["I bought a kayak."]
     searcher = Searcher(bank, embedder)
     indexer.embed_all(bank, embedder)
-    correcting.edit(bank, 1, old.id, Version("I bought a canoe."))
+    correcting.edit(bank, edited(old, "I bought a canoe."))
     indexer.embed_all(bank, embedder)
     found = [hit.memory.text for hit in searcher.search(1, searcher.views(["What boat did I buy?"]), JULY)]
     assert found == ["I bought a canoe."]
@@ -66,7 +72,7 @@ def test_a_new_answer_reflects_the_edit_at_once(bank, embedder):
 
 def test_what_was_drawn_from_the_old_words_is_stale_until_the_edit_is_undone(bank):
     told = tell(bank, "I live in Porto.", "Porto")
-    correcting.edit(bank, 1, told["I live in Porto."].id, Version("I live in Braga."))
+    correcting.edit(bank, edited(told["I live in Porto."], "I live in Braga."))
     (fact,) = bank.memories(1, store="profile")
     assert fact.stale_since is not None
     correcting.undo(bank, 1)
@@ -77,14 +83,14 @@ def test_what_was_drawn_from_the_old_words_is_stale_until_the_edit_is_undone(ban
 
 def test_an_edited_version_is_not_out_of_date_itself_nor_is_what_was_said_beside_it(bank):
     told = tell(bank, "I live in Porto.", "Porto")
-    new = correcting.edit(bank, 1, told["Lives in Porto"].id, Version("Lives in Braga", valid_from=MAY))
+    new = correcting.edit(bank, edited(told["Lives in Porto"], "Lives in Braga", valid_from=MAY))
     assert [bank.memory(1, i).stale_since for i in (new.id, told["I live in Porto."].id)] == [None, None]
 
 
 def test_an_edited_fact_closes_what_the_old_one_closed(bank):
     tell(bank, "I live in Porto.", "Porto")
     lisbon = tell(bank, "I moved to Lisbon.", "Lisbon", JUNE)["Lives in Lisbon"]
-    new = correcting.edit(bank, 1, lisbon.id, Version("Lives in Braga", valid_from=MAY + timedelta(days=20)))
+    new = correcting.edit(bank, edited(lisbon, "Lives in Braga", valid_from=MAY + timedelta(days=20)))
     held = {m.text: m for m in bank.memories(1, store="profile")}
     assert (held["Lives in Porto"].valid_to, held["Lives in Porto"].superseded_by) == (new.valid_from, new.id)
     correcting.undo(bank, 1)
@@ -97,21 +103,21 @@ def test_an_edited_fact_closes_what_the_old_one_closed(bank):
 def test_a_memory_needs_words(bank, text):
     old = tell(bank, "I bought a kayak.")["I bought a kayak."]
     with pytest.raises(MemoirError, match="cannot be empty"):
-        correcting.edit(bank, 1, old.id, Version(text))
+        correcting.edit(bank, edited(old, text))
     assert alive(bank) == ["I bought a kayak."]
 
 
 def test_a_fact_cannot_end_before_it_begins(bank):
     fact = tell(bank, "I live in Porto.", "Porto")["Lives in Porto"]
     with pytest.raises(MemoirError, match="must be after the beginning"):
-        correcting.edit(bank, 1, fact.id, Version("Lives in Porto", valid_from=JUNE, valid_to=MAY))
+        correcting.edit(bank, edited(fact, "Lives in Porto", valid_from=JUNE, valid_to=MAY))
 
 
 def test_of_two_windows_that_edit_one_memory_the_second_is_told(bank):
     old = tell(bank, "I bought a kayak.")["I bought a kayak."]
-    correcting.edit(bank, 1, old.id, Version("I bought a canoe."))
+    correcting.edit(bank, edited(old, "I bought a canoe."))
     for change in (
-        lambda: correcting.edit(bank, 1, old.id, Version("I bought a raft.")),
+        lambda: correcting.edit(bank, edited(old, "I bought a raft.")),
         lambda: correcting.mark_wrong(bank, 1, old.id),
         lambda: correcting.pin(bank, 1, old.id, pinned=True),
     ):
@@ -122,7 +128,7 @@ def test_of_two_windows_that_edit_one_memory_the_second_is_told(bank):
 
 def test_what_was_forgotten_meanwhile_is_not_brought_back(bank):
     old = tell(bank, "I bought a kayak.")["I bought a kayak."]
-    new = correcting.edit(bank, 1, old.id, Version("I bought a canoe."))
+    new = correcting.edit(bank, edited(old, "I bought a canoe."))
     forget.forget_memories(bank, 1, [new.id])
     assert bank.memories(1) == []
     with pytest.raises(MemoirError, match="nothing to undo"):
@@ -135,7 +141,7 @@ def test_another_personas_memory_cannot_be_changed(bank):
     old = tell(bank, "I bought a kayak.")["I bought a kayak."]
     other = bank.create_persona(PersonaDraft("Bea")).id
     for change in (
-        lambda: correcting.edit(bank, other, old.id, Version("Mine.")),
+        lambda: correcting.edit(bank, edited(replace(old, persona_id=other), "Mine.")),
         lambda: correcting.mark_wrong(bank, other, old.id),
         lambda: correcting.pin(bank, other, old.id, pinned=True),
         lambda: correcting.merge(bank, other, old.id, [old.id]),
@@ -217,7 +223,7 @@ def test_undoing_everything_leaves_the_bank_as_it_was(tmp_path_factory, changes)
         if memory is None:
             continue
         if kind == "edit":
-            correcting.edit(bank, 1, memory.id, Version(f"{memory.text}!", memory.event, "", memory.valid_from))
+            correcting.edit(bank, edited(memory, f"{memory.text}!", memory.event, "", memory.valid_from))
         elif kind == "wrong":
             correcting.mark_wrong(bank, 1, memory.id)
         elif kind == "pin":
@@ -236,14 +242,16 @@ def test_undoing_everything_leaves_the_bank_as_it_was(tmp_path_factory, changes)
 def test_the_journal_tells_of_changes_in_numbers(bank):
     kayak = tell(bank, "I bought a kayak.")["I bought a kayak."]
     correcting.pin(bank, 1, kayak.id, pinned=True)
-    correcting.edit(bank, 1, kayak.id, Version("I bought a canoe."))
+    correcting.edit(bank, edited(kayak, "I bought a canoe."))
     correcting.undo(bank, 1)
     told = [(entry.action, entry.memories) for entry in journal.read(bank, 3)]
     assert told == [("undid", "1"), ("edited", "1"), ("pinned", "1")]
     assert "kayak" not in journal.to_csv(journal.read(bank))
 
 
-def test_a_version_says_what_the_memory_says(bank):
+def test_a_version_without_changes_says_what_the_memory_says(bank):
     memory = tell(bank, "I bought a kayak.")["I bought a kayak."]
-    assert version_of(memory) == Version("I bought a kayak.", valid_from=MAY)
+    new = correcting.edit(bank, memory)
+    assert (new.text, new.event, new.event_text) == ("I bought a kayak.", None, "")
+    assert (new.valid_from, new.valid_to) == (MAY, None)
     assert consolidation.count_pending(bank) == 1

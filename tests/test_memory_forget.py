@@ -8,8 +8,9 @@ import pytest
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion
+from memory.bank.queries.deletion import select_memories
 from memory.errors import BankUnavailable, UnknownPersona
-from memory.forgetting.forget import forget_memories, forget_persona, forget_session, preview_memories
+from memory.forgetting.forget import forget_memories, forget_persona, forget_session, preview_selected
 from memory.forgetting.residue import find_in_bank
 from memory.search import indexer
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
@@ -39,7 +40,7 @@ def test_a_memory_goes_with_its_turn_and_what_was_learned_from_it(made):
     bank, ana = made
     secret = find(bank, ana, SECRET)
     assert find_in_bank(bank.path, [SECRET])
-    planned = preview_memories(bank, ana.id, [secret.id])
+    planned = preview_selected(bank, [ana.id], select_memories([secret.id]))
     gone = forget_memories(bank, ana.id, [secret.id])
     assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (2, 1, 0, 0)
     assert (planned.memories, planned.turns) == (2, 1)
@@ -52,7 +53,7 @@ def test_a_memory_goes_with_its_turn_and_what_was_learned_from_it(made):
 def test_a_preview_removes_nothing(made):
     bank, ana = made
     before = bank.counts(ana.id)
-    preview_memories(bank, ana.id, [m.id for m in bank.memories(ana.id)])
+    preview_selected(bank, [ana.id], select_memories([m.id for m in bank.memories(ana.id)]))
     assert bank.counts(ana.id) == before
 
 
@@ -201,7 +202,7 @@ def test_replies_that_repeat_it_go_too_and_a_title_that_is_its_words(made):
     chat = SessionDraft((told, noted, asked, quoted), MAY, external_id="d", title=SECRET[:30], source="chat")
     bank.remember(ana.id, [chat])
     meant = [m.id for m in bank.memories(ana.id) if SECRET in m.text]
-    before = preview_memories(bank, ana.id, meant)
+    before = preview_selected(bank, [ana.id], select_memories(meant))
     gone = forget_memories(bank, ana.id, meant)
     assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (
         before.memories,

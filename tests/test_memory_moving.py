@@ -140,8 +140,7 @@ def do(bank, what):
 
 def correct(bank, who, memory, deed):
     if deed == "edit":
-        changed = replace(correcting.version_of(memory), text=f"{memory.text} Indeed.")
-        correcting.edit(bank, who, memory.id, changed)
+        correcting.edit(bank, replace(memory, text=f"{memory.text} Indeed."))
     elif deed == "wrong":
         correcting.mark_wrong(bank, who, memory.id)
     elif deed == "pin":
@@ -247,12 +246,12 @@ def test_what_is_merged_is_settled_with_what_was_known(lived, tmp_path):
 def test_what_was_edited_elsewhere_can_be_edited_and_undone_here(lived, tmp_path):
     bank, other = lived
     iris = next(m for m in bank.memories(1, store="profile"))
-    new = correcting.edit(bank, 1, iris.id, replace(correcting.version_of(iris), text="Lives by the sea"))
+    new = correcting.edit(bank, replace(iris, text="Lives by the sea"))
     ingest.ingest(other, exported(bank, tmp_path, "Iris"))
     while max(m.id for m in other.memories(1)) <= new.id:
         other.add_memories(1, [MemoryDraft("world", f"Fact {len(other.memories(1))}")])
         newest = max(other.memories(1), key=lambda m: m.id)
-        correcting.edit(other, 1, newest.id, replace(correcting.version_of(newest), text=f"{newest.text}, edited"))
+        correcting.edit(other, replace(newest, text=f"{newest.text}, edited"))
     while correcting.last_change(other, 1):
         correcting.undo(other, 1)
     assert not [m for m in other.memories(1) if "sea" in m.text or "edited" in m.text]

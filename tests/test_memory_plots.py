@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -222,5 +223,5 @@ def test_a_relation_that_comes_as_data_is_shown_whatever_the_words(bank: Bank, a
 def test_an_edit_reads_the_relation_again(bank: Bank, ana: Persona) -> None:
     bank.add_memories(ana.id, [relation("Bo is Ana's friend.", NOW)])
     (old,) = bank.memories(ana.id)
-    new = corrections.edit(bank, ana.id, old.id, corrections.Version("Bo is Ana's cousin."))
+    new = corrections.edit(bank, replace(old, text="Bo is Ana's cousin."))
     assert new.relation == Relation("Ana", "cousin", "Bo")

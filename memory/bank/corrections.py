@@ -16,7 +16,7 @@ from memory.bank import facts, journal, rows
 from memory.bank.bank import Bank, memories_by_id
 from memory.bank.rows import clean, insert, next_id
 from memory.errors import MemoirError
-from memory.types import Memory, TimeSpan
+from memory.types import Memory
 
 ChangeKind = Literal["edit", "wrong", "pin", "unpin", "merge"]
 
@@ -44,24 +44,10 @@ class Change:
     other_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """What can be edited of a memory: its text, when it happened, and from when to when it holds."""
-
-    text: str
-    event: TimeSpan | None = None
-    event_text: str = ""
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
-
-
-def version_of(memory: Memory) -> Version:
-    """The editable fields of a memory as they are now."""
-    return Version(memory.text, memory.event, memory.event_text, memory.valid_from, memory.valid_to)
-
-
-def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
+def edit(bank: Bank, to: Memory) -> Memory:
     """Replace a memory with a new version; what was learned from the old words alone becomes stale.
+
+    Of the memory `to`, its text, when it happened, and from when to when it holds are taken.
 
     Raises:
         MemoirError: the text is empty, or it ends before it begins.
@@ -73,7 +59,7 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
     if to.valid_from and to.valid_to and to.valid_to <= to.valid_from:
         raise MemoirError(f"The end ({to.valid_to:%Y-%m-%d}) must be after the beginning. Nothing was changed.")
     with bank.writing() as db:
-        old = _current(db, persona_id, memory_id)
+        old = _current(db, to.persona_id, to.id)
         touched = _add_dependants(db, old)
         new_id = next_id(db, "memories")
         key = old["key"] if text == old["text"] else text
@@ -89,10 +75,10 @@ def edit(bank: Bank, persona_id: int, memory_id: int, to: Version) -> Memory:
         version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": _now()}
         insert(db, "memories", [{**old, **changed, **timed, **version}])
         # An edited statement no longer says what its turn alone says.
-        _replace(db, persona_id, memory_id, new_id, alone=old["store"] != "dialogue")
+        _replace(db, to.persona_id, to.id, new_id, alone=old["store"] != "dialogue")
         facts.supersede(db, new_id)
-        _record(db, persona_id, "edit", memory_id, new_id, touched)
-        return memories_by_id(db, persona_id, [new_id])[0]
+        _record(db, to.persona_id, "edit", to.id, new_id, touched)
+        return memories_by_id(db, to.persona_id, [new_id])[0]
 
 
 def mark_wrong(bank: Bank, persona_id: int, memory_id: int) -> None:

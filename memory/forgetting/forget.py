@@ -74,11 +74,6 @@ class ForgetReport:
         )
 
 
-def preview_memories(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> ForgetReport:
-    """Report what forgetting these memories would delete."""
-    return preview_selected(bank, [persona_id], select_memories(memory_ids))
-
-
 def preview_persona(bank: Bank, persona_id: int) -> ForgetReport:
     """Report what forgetting this persona would delete."""
     persona = bank.persona(persona_id)

@@ -10,7 +10,8 @@ import gradio as gr
 
 from memory.bank import corrections
 from memory.bank.bank import Bank
-from memory.bank.corrections import ChangeKind, Version, version_of
+from memory.bank.corrections import ChangeKind
+from memory.bank.queries.deletion import select_memories
 from memory.dates.expressions import describe_span
 from memory.forgetting import forget
 from memory.formatting import format_day, parse_date
@@ -138,8 +139,8 @@ class MemoryDetail:
 
     def save_form(self, persona_id: int, memory_id: int, text: str, since: str, until: str) -> Changed:
         """Replace the memory by a version with the form's values."""
-        version = _edited(self.bank.memory(persona_id, memory_id), text, since, until)
-        return _changed(corrections.edit(self.bank, persona_id, memory_id, version).id)
+        edited = _edited(self.bank.memory(persona_id, memory_id), text, since, until)
+        return _changed(corrections.edit(self.bank, edited).id)
 
     def mark_wrong(self, persona_id: int, memory_id: int) -> Changed:
         """Take the memory out of use."""
@@ -166,7 +167,7 @@ class MemoryDetail:
 
     def show_preview(self, persona_id: int, memory_id: int) -> Update:
         """Show what would be forgotten with the memory."""
-        gone = forget.preview_memories(self.bank, persona_id, [memory_id])
+        gone = forget.preview_selected(self.bank, [persona_id], select_memories([memory_id]))
         return {self.preview: render("forget_preview.html", gone=gone), **self._ask(True)}
 
     def _ask(self, asking: bool, forgettable: bool = False) -> Update:
@@ -181,9 +182,9 @@ def _changed(memory_id: int) -> Changed:
     return memory_id, uuid4().hex
 
 
-def _edited(memory: Memory, text: str, since: str, until: str) -> Version:
-    """The version that the form describes; a date that was not edited keeps its time of day."""
-    before = replace(version_of(memory), text=text)
+def _edited(memory: Memory, text: str, since: str, until: str) -> Memory:
+    """The memory as the form describes it; a date that was not edited keeps its time of day."""
+    before = replace(memory, text=text)
     if memory.store in SEMANTIC:
         return replace(before, valid_from=_start(since, before.valid_from), valid_to=_start(until, before.valid_to))
     if memory.event is not None and since.strip() == describe_span(memory.event):
