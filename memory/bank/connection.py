@@ -5,6 +5,7 @@ import random
 import sqlite3
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -31,27 +32,7 @@ UTF-8, and Python then raises the last."""
 _UNDONE = "what was being written was undone; everything before it is kept"
 _REMEDY = "Nothing was changed. Point MEMOIR_HOME at a folder that can be written"
 
-# By the beginning of SQLite's or the system's own name of the fault, which, unlike its wording, never changes.
-_MEANINGS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("SQLITE_FULL", "ENOSPC", "EDQUOT"), f"the disk is full ({{cause}}); {_UNDONE}. Make room and try again"),
-    (("SQLITE_IOERR", "EIO", "EFBIG"), f"the disk is full, limited or failing ({{cause}}); {_UNDONE}"),
-    (("EEXIST", "ENOTDIR"), f"its folder is a file, not a folder ({{cause}}). {_REMEDY}"),
-    (
-        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "EACCES", "EPERM", "ENAMETOOLONG"),
-        f"cannot be opened for writing ({{cause}}). {_REMEDY}",
-    ),
-    (
-        ("SQLITE_BUSY", "SQLITE_LOCKED"),
-        "another process has been writing for too long ({cause}). Nothing was changed, try again",
-    ),
-    (
-        ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
-        "is not a Memoir bank, or is damaged ({cause}). Nothing was changed. Check that its disk can be read, restore "
-        "a copy, and keep this file until then",
-    ),
-    (("SQLITE_CONSTRAINT",), "the data breaks a rule of the bank ({cause}); none of it was stored"),
-    (("SQLITE_TOOBIG",), "a text is longer than SQLite can hold ({cause}); none of it was stored"),
-)
+_MEANINGS = tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8"))["faults"]
 
 
 class BankFile:
@@ -253,7 +234,7 @@ def explain(path: Path, fault: Exception) -> str:
         return f"{path}: is a folder, not a file. {_REMEDY}"
     name = _name_of(fault)
     cause = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
-    for beginnings, meaning in _MEANINGS:
-        if name.startswith(beginnings):
-            return f"{path}: {meaning.format(cause=cause)}"
+    for known in _MEANINGS:
+        if name.startswith(tuple(known["names"])):
+            return f"{path}: {known['meaning'].format(cause=cause)}"
     return f"{path}: {cause}; {_UNDONE}"

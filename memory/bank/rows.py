@@ -239,7 +239,7 @@ def insert(db: Database, table: str, new_rows: Sequence[dict[str, Any]]) -> None
         db.conn.executemany(statement, new_rows)
 
 
-def link(db: Database, table: Literal["sources", "rests_on", "cites"], links: Iterable[tuple[object, ...]]) -> None:
+def link(db: Database, table: Literal["sources", "rests_on", "cites"], links: Iterable[tuple[Any, ...]]) -> None:
     """Link rows by tuples in the order of the columns that the table has in schema.sql; known links stay."""
     # Not through sqlite-utils: where a link is known, it looks for a rowid, which these tables do not have.
     marks = ", ".join("?" * len(schema.COLUMNS[table]))

@@ -9,19 +9,15 @@ import re
 from collections.abc import Callable
 
 from memory.dates import calendar, rules
-from memory.dates.calendar import DAY, unit_at
+from memory.dates.calendar import DAY, WORDS, unit_at
 from memory.dates.rules import Kind, Match, Resolve, Rule
 
 DIGITS = "零一二三四五六七八九十"
 NUMBER = r"(?:\d{1,4}|[一二两三四五六七八九十]{1,3}|几|多|半)"
 WEEK = r"(?:周|星期|礼拜)"
-YEARS = {"前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2}
+YEARS, DAYS, SHIFTS, SEASONS, PARTS, UNITS = WORDS["chinese"].values()
 YEAR_WORD = f"(?:{'|'.join(YEARS)})"
-DAYS = {"大前天": -3, "前天": -2, "昨": -1, "今": 0, "明": 1, "后天": 2}
-SHIFTS = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
 SHIFT = r"(?P<shift>上上|下下|上|这|本|下)一?个?"
-SEASONS = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
-PARTS = {"早": "morning", "上": "morning", "下": "afternoon", "晚": "night", "夜": "night"}
 PART = r"(?P<part>早上|早晨|上午|下午|晚上|夜里|早|晚)"
 
 
@@ -85,18 +81,6 @@ def read_chinese_season(match: Match) -> Resolve | None:
         shift = YEARS[match["year"]]
         return lambda now, tense: calendar.season(now.year + shift, name)
     return rules.occurrence(lambda now: calendar.seasons(now, name))
-
-
-UNITS = {
-    "分钟": "minute",
-    "小时": "hour",
-    "天": "day",
-    "周": "week",
-    "星期": "week",
-    "礼拜": "week",
-    "月": "month",
-    "年": "year",
-}
 
 
 def read_chinese_distance(match: Match) -> Resolve | None:
