@@ -10,7 +10,7 @@ from langchain_core.language_models import FakeListChatModel
 
 import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
-from eval.benchmarks.perltqa.presets import PERLTQA_CRITERIA as CRITERIA
+from eval.benchmarks import BENCHMARKS
 from eval.judging import rubric
 from eval.judging.judge import Judge
 from eval.types import Verdict
@@ -19,6 +19,7 @@ from support.chat_server import Broken, ChatServer
 from test_eval_judge import PREDICTION, PROBE
 
 RIGHT = '{"verdict": "right"}'
+CRITERIA = BENCHMARKS["perltqa"].criteria
 SCORES = '{"correctness": 0.5, "coherence": 1}'
 
 

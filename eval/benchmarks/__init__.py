@@ -10,19 +10,15 @@ from pathlib import Path
 
 from eval.benchmarks.beam import adapter as beam
 from eval.benchmarks.dialsim import adapter as dialsim
-from eval.benchmarks.dialsim.presets import DIALSIM_TABLES
 from eval.benchmarks.locomo import adapter as locomo
 from eval.benchmarks.locomo.metrics import official_scores as locomo_scores
 from eval.benchmarks.longmemeval import adapter as longmemeval
 from eval.benchmarks.longmemeval.metrics import official_scores as longmemeval_scores
-from eval.benchmarks.longmemeval.presets import LONGMEMEVAL_TABLES
 from eval.benchmarks.madial import adapter as madial
 from eval.benchmarks.madial.metrics import REPLY_METRICS, ndcg_madial
-from eval.benchmarks.madial.presets import MADIAL_TABLES
 from eval.benchmarks.memoir import adapter as memoir
 from eval.benchmarks.perltqa import adapter as perltqa
-from eval.benchmarks.perltqa.presets import PERLTQA_CRITERIA, PERLTQA_TABLES
-from eval.benchmarks.types import Benchmark, Preset, load_published
+from eval.benchmarks.types import Benchmark, Preset, load_criteria, load_published, load_tables
 from eval.metrics.evidence import Scoring
 from eval.types import History
 from memory.errors import MemoirError
@@ -48,7 +44,7 @@ _ALL = (
         "500 questions, each with a chat history of its own (Wu et al., ICLR 2025).",
         longmemeval.load,
         Scoring("sessions", (1, 3, 5, 10, 30, 50), official_ranking=longmemeval_scores),
-        LONGMEMEVAL_TABLES,
+        load_tables("longmemeval"),
         load_published("longmemeval"),
     ),
     Benchmark(
@@ -65,9 +61,9 @@ _ALL = (
         "Profiles, relations, events and dialogues of 141 characters (Du et al., SIGHAN 2024).",
         perltqa.load,
         Scoring("items", (1, 2, 3, 5, 10), summed_up_ndcg=ndcg_madial),
-        PERLTQA_TABLES,
+        load_tables("perltqa"),
         load_published("perltqa"),
-        PERLTQA_CRITERIA,
+        load_criteria("perltqa"),
     ),
     Benchmark(
         "madial-bench",
@@ -75,7 +71,7 @@ _ALL = (
         "160 dialogues in which the assistant should bring up a fitting memory unprompted (He et al., NAACL 2025).",
         madial.load,
         Scoring("items", official_ndcg=ndcg_madial, summed_up_ndcg=ndcg_madial, text_metrics=REPLY_METRICS),
-        MADIAL_TABLES,
+        load_tables("madial-bench", "madial"),
         load_published("madial-bench", "madial"),
     ),
     Benchmark(
@@ -84,7 +80,7 @@ _ALL = (
         "Questions about TV-show scripts, asked while the show is running (Kim et al., 2024).",
         dialsim.load,
         Scoring("sessions"),
-        DIALSIM_TABLES,
+        load_tables("dialsim"),
     ),
     Benchmark(
         "beam",

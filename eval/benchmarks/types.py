@@ -1,9 +1,12 @@
 """What a benchmark's folder declares: how it is read and scored, its tables as presets, and its published figures."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product, zip_longest
 from pathlib import Path
+from typing import Any
 
 from eval.metrics.evidence import Scoring
 from eval.types import Criterion, History
@@ -17,6 +20,17 @@ TRAINED = (
     "BERT-base trained on the benchmark's own questions (trained_classifier=FOLDER, which `python -m eval train "
     "perltqa --base NAME --out FOLDER` makes)"
 )
+
+NEEDS: Mapping[str, str] = {
+    "READER": READER,
+    "CLASSIFIER": CLASSIFIER,
+    "TIME_READER": TIME_READER,
+    "TRAINED": TRAINED,
+    "WEIGHTS": "the weights of {0}: run `MEMOIR_EMBEDDING_MODEL={0} python -m graph.training.classifier`, then the row "
+    "“embeddings” with --set embedding_model={0}",
+    "FOREIGN_CODE": "the weights of {0}, which come with code of their own; Memoir does not run such code",
+}
+"""What a row needs, by the names that tables.toml has for it; the last two are followed by an embedding model."""
 
 ALONE = (
     "learner=none",
@@ -33,20 +47,8 @@ BM25 = (*ALONE, "time_filter=off", "search.dense_weight=0")
 DENSE = (*ALONE, "time_filter=off", "search.dense_weight=1")
 HYBRID = (*ALONE, "time_filter=off", "search.dense_weight=0.5")
 
-EXTRACTIVE, BY_MODEL = "reader=extractive", "reader=auto"
-
-
-def weights(model: str, rows: str = "the row “embeddings”") -> str:
-    """What a table needs for a retriever by an embedding `model` that does not come with Memoir."""
-    return (
-        f"the weights of {model}: run `MEMOIR_EMBEDDING_MODEL={model} python -m graph.training.classifier`, then "
-        f"{rows} with --set embedding_model={model}"
-    )
-
-
-def foreign_code(model: str) -> str:
-    """What a table lacks for a retriever whose weights come with Python code to be run."""
-    return f"the weights of {model}, which come with code of their own; Memoir does not run such code"
+RETRIEVERS = {"ALONE": ALONE, "BM25": BM25, "DENSE": DENSE, "HYBRID": HYBRID}
+"""Settings by the names that tables.toml has for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,71 @@ def load_published(benchmark: str, folder: str = "") -> tuple[Published, ...]:
     )
 
 
-def at_cutoffs(metrics: Iterable[str], cutoffs: Sequence[int]) -> tuple[str, ...]:
-    """The names of metrics at each cut-off: at_cutoffs(["recall"], (1, 5)) is ("recall@1", "recall@5")."""
-    return tuple(f"{metric}@{k}" for metric in metrics for k in cutoffs)
+def load_tables(benchmark: str, folder: str = "") -> tuple[Preset, ...]:
+    """Load the tables of a benchmark's paper from its folder.
+
+    A row is a list: its label, its settings, and what it needs, by a name of `NEEDS` or in words. A table has the rows
+    of its `product`, each made of one of each list, and the other `rows`; its `settings` belong to all of them. A name
+    among settings or metrics stands for those that `RETRIEVERS` or the file give it; of two settings of one name, the
+    later is taken. "recall@1,5" is "recall@1" and "recall@5". Remarks may quote the file's `texts`.
+    """
+    file = _read_tables(folder or benchmark)
+    names = dict(RETRIEVERS)
+    for name, text in file["names"].items():
+        names[name] = tuple(_words(text, names))
+    return tuple(
+        Preset(
+            name,
+            table["title"],
+            benchmark,
+            ", ".join(filter(None, [file["paper"], table.get("source")])),
+            at_cutoffs(_words(table["metrics"], names)),
+            tuple(_rows(table, names)),
+            table.get("ability", ""),
+            table.get("remark", file["remark"]).format(**file["texts"]),
+            table.get("by", ""),
+        )
+        for name, table in file["tables"].items()
+    )
+
+
+def load_criteria(benchmark: str) -> tuple[Criterion, ...]:
+    """Load what a judge scores a benchmark's answers by, from the file of its tables."""
+    return tuple(Criterion(name, meaning) for name, meaning in _read_tables(benchmark)["criteria"].items())
+
+
+def _read_tables(folder: str) -> dict[str, Any]:
+    file = Path(__file__).with_name(folder) / "tables.toml"
+    return {"names": {}, "texts": {}, "remark": ""} | tomllib.loads(file.read_text("utf-8"))
+
+
+def _rows(table: Mapping[str, Any], names: Mapping[str, Sequence[str]]) -> Iterator[Row]:
+    for label, settings, *needs in [*_product(table), *table.get("rows", ())]:
+        chosen: dict[str, str] = {}
+        for setting in _words(f"{table.get('settings', '')} {settings}", names):
+            name = setting.partition("=")[0]
+            chosen.pop(name, None)
+            chosen[name] = setting
+        yield Row(label, tuple(chosen.values()), *map(_need, needs))
+
+
+def _product(table: Mapping[str, Any]) -> Iterator[list[str]]:
+    for parts in product(*table.get("product", [[]])):
+        labels, settings, *needs = zip_longest(*parts, fillvalue="")
+        yield [table.get("label", "{}, {}").format(*labels), " ".join(settings), *map("".join, needs)]
+
+
+def _need(text: str) -> str:
+    name, _, model = text.partition(" ")
+    return NEEDS[name].format(model) if name in NEEDS else text
+
+
+def _words(text: str, names: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for word in text.split():
+        yield from names.get(word, (word,))
+
+
+def at_cutoffs(metrics: Iterable[str]) -> tuple[str, ...]:
+    """The names of metrics at each cut-off: at_cutoffs(["recall@1,5"]) is ("recall@1", "recall@5")."""
+    parts = (metric.partition("@") for metric in metrics)
+    return tuple(f"{name}{at}{k}" for name, at, cutoffs in parts for k in cutoffs.split(","))

@@ -56,12 +56,12 @@ class ResultLine:
 _ANSWERS = ("answer_accuracy", "token_recall", "containment", "abstention_f1", "false_refusal_rate")
 _READ = ("token_recall", "containment")
 _POOLED = ("session_recall@1", "session_recall_all@1", "session_recall@5", "session_recall_all@5")
-_OFFICIAL = at_cutoffs(["session_recall_all_official", "ndcg_official", "turn_recall_all_official"], (5, 10))
-_OF_ALL = at_cutoffs(["session_recall_any", "session_recall_all"], (5, 10))
+_OFFICIAL = at_cutoffs(["session_recall_all_official@5,10", "ndcg_official@5,10", "turn_recall_all_official@5,10"])
+_OF_ALL = at_cutoffs(["session_recall_any@5,10", "session_recall_all@5,10"])
 _TEMPORAL = ("session_recall_all@5", "turn_recall@10", "token_recall")
 _UNTIMED = ("time_filter=False",)
 _CLASSES = ("classification_accuracy", "classification_f1")
-_MEANS = at_cutoffs(["geometric_mean"], (1, 3, 5, 10))
+_MEANS = at_cutoffs(["geometric_mean@1,3,5,10"])
 _RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
 
 LINES = (
