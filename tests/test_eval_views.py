@@ -1,14 +1,24 @@
 """The Evaluate tab's HTML: what it says of runs and probes, with every text from a benchmark's file escaped."""
 
 from datetime import UTC, datetime
+from html import unescape
+from types import SimpleNamespace
 
 import pytest
 
+from eval.reporting.render import HEADLINES, METRICS
 from eval.runs.evaluator import RunRequest
 from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus
-from eval.tab.views import render_evidence, render_probe, render_status, render_table_notes, render_trace
-from eval.types import Gold, Prediction, Probe, Sample, Verdict
+from eval.tab.views import (
+    render_cards,
+    render_evidence,
+    render_probe,
+    render_status,
+    render_table_notes,
+    render_trace,
+)
+from eval.types import Figure, Gold, Prediction, Probe, Sample, Verdict
 from memory.tab.templates import render
 
 BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'"
@@ -80,3 +90,9 @@ def test_a_piece_of_evidence_says_what_became_of_it(piece, text):
 def test_a_status_says_how_far_the_run_is(status, text):
     shown = render_status(status)
     assert text in shown if text else not shown.strip()
+
+
+@pytest.mark.parametrize("metric", HEADLINES)
+def test_every_headline_has_a_card_with_its_meaning(metric):
+    report = SimpleNamespace(metrics={metric: Figure(0.5, 0.4, 0.6, 10)})
+    assert METRICS[metric]["meaning"] in unescape(render_cards(report))

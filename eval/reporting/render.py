@@ -2,7 +2,9 @@
 
 import csv
 import io
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
@@ -16,48 +18,12 @@ from eval.types import Figure
 from memory.bank.journal import FORMULA
 from memory.formatting import clip
 
-HEADLINES: Mapping[str, str] = {
-    "answer_accuracy": "answerable questions answered correctly, and unanswerable ones declined",
-    "judge_accuracy": "answers that the judge calls correct",
-    "rubric_score": "points of the rubric that the judge finds met, or events told in the right order",
-    "correctness": "how far the judge finds answers right, from 0 to 1",
-    "coherence": "how far the judge finds answers coherent, from 0 to 1",
-    "choice_accuracy": "questions with the right choice",
-    "session_recall_all@5": "questions with all their evidence in the first 5 sessions",
-    "session_recall@5": "share of the evidence in the first 5 sessions",
-    "turn_recall@10": "share of the evidence in the first 10 memories",
-    "geometric_mean@5": "of MAP, MRR, nDCG, recall and precision at 5",
-    "recall@1": "share of the evidence that comes first",
-    "recall@5": "share of the evidence in the first 5",
-    "classification_accuracy": "questions whose kind of memory was predicted correctly",
-    "token_f1": "overlap in words between the answer and the right answer",
-    "f1_official": "overlap in words as the benchmark's own script computes it, refusals included",
-    "token_recall": "share of the right answer's words in the answer",
-    "anchor_map": "key phrases of the right answer that are in the answer",
-    "anchor_ceiling": "key phrases of the right answer that are in the evidence: the most an answer can have",
-    "abstention_f1": "declining the questions that cannot be answered, and only those",
-    "false_refusal_rate": "answerable questions that were declined; lower is better",
-    "brought_up": "messages without a question that brought up a memory",
-    "brought_up_precision": "memories brought up that belong to the evidence",
-}
-"""The figures to show first, where a benchmark has them, and what each measures."""
-
-GROUP_METRICS = (
-    "answer_accuracy",
-    "judge_accuracy",
-    "rubric_score",
-    "correctness",
-    "coherence",
-    "choice_accuracy",
-    "token_recall",
-    "f1_official",
-    "session_recall_all@5",
-    "session_recall@5",
-    "turn_recall@10",
-    "recall@5",
-    "ndcg@5",
-    "classification_accuracy",
-)
+_SHOWN: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text("utf-8"))
+HEADLINES: Sequence[str] = _SHOWN["headlines"]
+"""The figures to show first, where a benchmark has them."""
+GROUP_METRICS: Sequence[str] = _SHOWN["groups"]
+METRICS: Mapping[str, Mapping[str, str]] = _SHOWN["metrics"]
+"""The `meaning` of a metric and its `name` on the screen, where it has them, in the order of the screen."""
 
 PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
 COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")

@@ -20,7 +20,7 @@ from eval.runs.run import Run
 from eval.tab.downloads import Download, connect_download
 from eval.tab.open_runs import count_answers
 from eval.tab.rating_panel import RatingPanel
-from eval.tab.views import PLAIN_NAMES, describe_run, metric_name, render_run_card
+from eval.tab.views import describe_run, metric_name, render_run_card, screen_order
 from memory.errors import MemoirError
 from memory.formatting import format_time
 from memory.tab.events import PRIVATE, Update
@@ -123,8 +123,7 @@ class RunsPanel:
         if not other:
             raise MemoirError("There is no other run of this benchmark to compare with.")
         comparison = compare_runs(self.runs.get(name), self.runs.get(other))
-        order = {metric: place for place, metric in enumerate(PLAIN_NAMES)}
-        differences = sorted(comparison_rows(comparison), key=lambda row: order.get(row[0], len(order)))
+        differences = sorted(comparison_rows(comparison), key=lambda row: screen_order(row[0]))
         rows = [[metric_name(row[0]), *row[1:], row[0]] for row in differences]
         flips = [list(row) for row in flip_rows(comparison)]
         return {

@@ -1,12 +1,12 @@
 """Render runs and probes as HTML, from the templates in assets/web/templates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from eval.metrics.intervals import INTERVALS
-from eval.reporting.render import HEADLINES, format_fraction, headlines
+from eval.reporting.render import METRICS, format_fraction, headlines
 from eval.reporting.report import Report
 from eval.runs.experiment import changed_settings
 from eval.runs.run import Run
@@ -19,37 +19,18 @@ from memory.tab.templates import hint, progress_bar, render
 CARDS = 8
 """Metrics shown as cards above a report."""
 
-PLAIN_NAMES: Mapping[str, str] = {
-    "answer_accuracy": "answered right",
-    "judge_accuracy": "right, says the judge",
-    "rubric_score": "points met, says the judge",
-    "choice_accuracy": "chose right",
-    "false_refusal_rate": "wrongly refused",
-    "abstention_f1": "declined only what cannot be answered",
-    "token_recall": "words of the right answer given",
-    "token_f1": "words shared with the right answer",
-    "anchor_map": "key phrases given",
-    "anchor_ceiling": "key phrases in the evidence",
-    "session_recall_all@5": "all evidence in the first 5 conversations",
-    "session_recall@5": "evidence in the first 5 conversations",
-    "turn_recall@10": "evidence in the first 10 memories",
-    "recall@1": "evidence that comes first",
-    "recall@5": "evidence in the first 5",
-    "geometric_mean@5": "evidence in the first 5, five measures in one",
-    "classification_accuracy": "kind of memory recognised",
-    "brought_up": "brought up a memory",
-    "brought_up_precision": "brought up the right memory",
-    "classify_fallback": "classified without the chat model",
-    "read_fallback": "replied without the chat model",
-    "prompt_shown": "repeated its prompt",
-    "judge_unscored": "not scored by the judge",
-}
+PLAIN_NAMES = {metric: about["name"] for metric, about in METRICS.items() if "name" in about}
 """What the screen calls a metric, those about answers first; its name in papers is beside it or in its tooltip."""
 
 
 def metric_name(metric: str) -> str:
     """Write a metric's name in words."""
     return PLAIN_NAMES.get(metric, metric.replace("_", " "))
+
+
+def screen_order(metric: str) -> int:
+    """The place of a metric among those with a plain name; all others come after them."""
+    return list(PLAIN_NAMES).index(metric) if metric in PLAIN_NAMES else len(PLAIN_NAMES)
 
 
 def render_status(status: RunStatus) -> Markup:
@@ -88,8 +69,7 @@ def render_run_heading(report: Report) -> Markup:
 
 def render_cards(report: Report) -> Markup:
     """Render the metrics to look at first."""
-    order = list(PLAIN_NAMES)
-    cards = sorted(headlines(report, len(report.metrics)), key=lambda card: order.index(card[0]))
+    cards = sorted(headlines(report, len(report.metrics)), key=lambda card: screen_order(card[0]))
     return render("metric_cards.html", cards=[_card(name, figure) for name, figure in cards[:CARDS]])
 
 
@@ -100,7 +80,7 @@ def _card(metric: str, figure: Figure) -> dict[str, Any]:
         "metric": metric,
         **bounds,
         "n": figure.n,
-        "meaning": HEADLINES.get(metric, ""),
+        "meaning": METRICS[metric]["meaning"],
     }
 
 
