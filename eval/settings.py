@@ -1,7 +1,5 @@
 """The settings of evaluation, added to those of the whole program."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pydantic import Field

@@ -4,8 +4,6 @@ A benchmark's file is read into histories; a history holds what is stored and th
 answers (`Gold`) are apart from the questions, so that they reach neither the bank nor a prompt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -5,8 +5,6 @@ reads only when it is imported, so only a new process can be online while the ap
 ended at any moment: the part that was downloaded is kept, and the next download continues from there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -8,8 +8,6 @@ Each line it prints is `{"file": ..., "here": bytes, "total": bytes}`, at the en
 `_download_to_tmp_and_move`); the largest file has 2.7 GB.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

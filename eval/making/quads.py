@@ -4,8 +4,6 @@ DialSim (Kim et al. 2024, section 3.1.3) makes questions from quadruples [head, 
 here they come from the profile and relationship memories of a bank or of a file.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -8,8 +8,6 @@ the times it asks about. A fact that the graph lacks may still have been said: t
 is only as certain as the graph is complete.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

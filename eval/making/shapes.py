@@ -1,7 +1,5 @@
 """Parts of the shapes of replies, with the bounds that a grammar holds a model to."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field

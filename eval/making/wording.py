@@ -1,7 +1,5 @@
 """Put the questions of a temporal knowledge graph into words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 

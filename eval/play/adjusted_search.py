@@ -1,7 +1,5 @@
 """Adjust what the memory finds before the best are taken: memories fade, or those of another time are dropped."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Replay many histories and append each answer to its run as it comes."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing

@@ -4,8 +4,6 @@ LongMemEval's gold sessions are called `answer_...`, and a persona may be named 
 no answer. In an index or a prompt such names would tell what is evidence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime

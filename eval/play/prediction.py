@@ -1,7 +1,5 @@
 """Turn an answer of the pipeline into a prediction under the benchmark's ids."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

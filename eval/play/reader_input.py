@@ -4,8 +4,6 @@ or the candidates of a benchmark.
 These bound what retrieval contributes: "nothing" is the reader alone, "oracle" is retrieval that never fails.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Replay a history: store its sessions in a fresh bank, ask its probes, and count the costs."""
 
-from __future__ import annotations
-
 import tempfile
 import threading
 import time

@@ -5,8 +5,6 @@ pairs of words of the greatest weight (TF-IDF over the history so far), and a su
 centroid of the TF-IDF vectors (Radev et al. 2004).
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Multiple choice: show the choices, and match an answer in words to one of them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ DialSim (Kim et al. 2024, section 3.1.6) asks the same questions under new names
 its table 4 compares both with the characters' own names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ shares of the kinds of questions (appendix G.1.1), who may ask, and when. Random
 session's id alone, not on the order of work or on other sessions.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
