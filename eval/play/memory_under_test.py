@@ -9,12 +9,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.play.adjusted_search import AdjustedSearcher, adjustments
 from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.models import Models
 from eval.play.pooled import Part
 from eval.play.prediction import make_prediction, with_time_range
-from eval.play.reader_input import WHOLE, EvidenceSearcher
+from eval.play.searchers import WHOLE, AdjustedSearcher, EvidenceSearcher, adjustments
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
 from eval.play.understanding.time_range import TimeRange, read_time_range

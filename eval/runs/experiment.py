@@ -52,7 +52,7 @@ class Experiment:
     `indexed` says whose words it is indexed by: everybody's, or the user's alone, as in LongMemEval's official index;
     then a memory without words of the user is not stored. `key` says what is added to these words, or stands in for
     them (section 5.3), and `keys` whether an addition is merged with them or indexed as a separate memory.
-    `strength_days` is the strength of MemoryBank's forgetting curve (`eval.play.adjusted_search`); at 0 nothing fades.
+    `strength_days` is the strength of MemoryBank's forgetting curve (`eval.play.searchers`); at 0 nothing fades.
     `remembered` limits the stores to one kind (PerLTQA, figure 4). `given` is what the reader gets: what the memory
     finds, nothing, everything, as much of the end as it can read ("recent": DialSim's base model), the evidence, what
     is found without the evidence (PerLTQA, table 6), or the candidates of a setting of the benchmark (MADial-Bench,

@@ -1,4 +1,9 @@
-"""Adjust what the memory finds before the best are taken: memories fade, or those of another time are dropped."""
+"""Searchers that find something else than a chat does.
+
+One adjusts what the memory finds before the best are taken: memories fade, or those of another time are dropped. The
+other gives the reader nothing, everything, the latest, the evidence, all but it, or the candidates of a benchmark. That
+bounds what retrieval contributes: "nothing" is the reader alone, "oracle" is retrieval that never fails.
+"""
 
 import math
 from collections import Counter
@@ -6,13 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from eval.runs.experiment import Experiment
+from eval.runs.experiment import Experiment, ReaderInput
 from graph.understanding.times import is_of_time
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search.scoring import SearchSettings, Subject
 from memory.search.searcher import Searcher, View
-from memory.types import Hit, Store
+from memory.types import Hit, Memory, Store
+
+WHOLE = ("everything", "recent")
+"""What leaves no memory out."""
 
 DAY = timedelta(days=1)
 
@@ -79,3 +87,40 @@ def drop_outside(hit: Hit, as_of: datetime, subject: Subject) -> Hit:
     spans = subject.sure_spans
     is_outside = spans and not any(is_of_time(hit.memory, span) for span in spans)
     return replace(hit, dropped="time", why="outside the time asked about") if is_outside else hit
+
+
+class EvidenceSearcher(Searcher):
+    """Returns a fixed selection of memories, in order of time, scored by the cosine to the question.
+
+    "recent" scores them by their place in time, so that a chat model reads as many of the latest as it can. "wrong" is
+    what the memory finds, in its order, without the evidence. `is_named` tells which memories are evidence for the
+    current question, or candidates in a setting of the benchmark; set it before each.
+    """
+
+    def __init__(self, bank: Bank, embedder: Embedder, instead: ReaderInput) -> None:
+        super().__init__(bank, embedder)
+        self.instead = instead
+        self.is_named: Callable[[Memory], bool] = lambda memory: False
+
+    def search(
+        self,
+        persona_id: int,
+        views: Sequence[View],
+        as_of: datetime,
+        settings: SearchSettings | None = None,
+        subject: Subject | None = None,
+    ) -> tuple[Hit, ...]:
+        """Select from the memories that were known by `as_of`."""
+        if self.instead == "nothing" or not views:
+            return ()
+        if self.instead == "wrong":
+            found = super().search(persona_id, views, as_of, settings, subject)
+            return tuple(hit for hit in found if not self.is_named(hit.memory))
+        known = [m for m in self.bank.memories(persona_id) if m.said_at is None or m.said_at <= as_of]
+        wanted = known if self.instead in WHOLE else [m for m in known if self.is_named(m)]
+        wanted.sort(key=lambda m: (m.said_at.timestamp() if m.said_at else 0.0, m.id))
+        if self.instead == "recent":
+            return tuple(Hit(m, place / len(wanted), {}) for place, m in enumerate(wanted, start=1))
+        vectors = self.embedder.encode_document([m.key for m in wanted])
+        near = (vectors @ views[0].vector).tolist()
+        return tuple(Hit(m, float(s), {"dense": round(float(s), 4)}) for m, s in zip(wanted, near, strict=True))
