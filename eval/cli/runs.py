@@ -11,7 +11,6 @@ from eval.benchmarks import BENCHMARKS, PRESETS
 from eval.benchmarks.longmemeval.official_judge import read_labels, write_hypotheses
 from eval.cli.output import COMMANDS, DATA, HALF, JOBS, JSON, LIMIT, progress_bars, show
 from eval.play.execute import ENGINES
-from eval.rating import render as ratings
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
 from eval.reporting import render
@@ -226,7 +225,7 @@ def read_sheets(arguments: Arguments, evaluator: Evaluator) -> None:
     """Read sheets that were filled in, each by one rater."""
     replies = _replies(arguments, evaluator)
     found = summary.summarise([sheet.read(file, replies) for file in arguments.sheet], replies)
-    show(arguments, found, ratings.to_markdown(found))
+    show(arguments, found, summary.to_markdown(found))
 
 
 def _replies(arguments: Arguments, evaluator: Evaluator) -> list[sheet.Reply]:

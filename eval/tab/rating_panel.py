@@ -6,9 +6,8 @@ from pathlib import Path
 import gradio as gr
 
 from eval.rating import sheet
-from eval.rating.render import to_markdown
 from eval.rating.sheet import Reply
-from eval.rating.summary import summarise
+from eval.rating.summary import summarise, to_markdown
 from eval.runs.folder import Runs
 from eval.tab.downloads import Download, connect_download
 from memory.tab.events import PRIVATE
