@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from eval.making.shapes import Score
+from pydantic import Field
+
 from eval.runs.run import drop_partial_line
 from eval.types import Watch
 from graph.models.calls import Completion, ModelFailed, Unreachable
@@ -27,6 +28,30 @@ MAX_TOKENS = 1024
 
 Item = TypeVar("Item")
 Reply = TypeVar("Reply", bound=StrictReply)
+
+
+def bound(**limits: int) -> Any:  # noqa: ANN401  # of what pydantic's functions return
+    """Bounds in the schema alone: what a model without a grammar writes beyond them is not refused."""
+    return Field(json_schema_extra=dict(limits))
+
+
+Name = Annotated[str, bound(maxLength=40)]
+Phrase = Annotated[str, bound(maxLength=120)]
+Sentence = Annotated[str, bound(maxLength=400)]
+Paragraph = Annotated[str, bound(maxLength=2500)]
+
+
+class Score(StrictReply):
+    """How good something is, from 0 to 10."""
+
+    score: Annotated[int, Field(ge=0, le=10)]
+
+
+class Question(StrictReply):
+    """A question, and its answer."""
+
+    question: Sentence
+    answer: Sentence
 
 
 class NotMade(Exception):  # the next part is made, not an error of the program

@@ -19,8 +19,7 @@ from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
 from eval.making.parts import Part
 from eval.making.quads import Quad
 from eval.making.questions import DONT_KNOW, MOMENT, questions
-from eval.making.shapes import Sentence
-from eval.making.writer import LeftOut, Writer, one_line
+from eval.making.writer import LeftOut, Sentence, Writer, one_line
 from eval.play.simulation.names import DEFAULT
 from graph.models.json_replies import StrictReply
 from memory.search.tokens import FUNCTION_WORDS

@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from eval.benchmarks.dialsim.generation.scenes import Scene, Show
 from eval.making.parts import GenerationStopped, Part
-from eval.making.shapes import bound
-from eval.making.writer import LeftOut, Writer
+from eval.making.writer import LeftOut, Writer, bound
 from graph.models.json_replies import StrictReply
 from graph.understanding.sentences import shorten
 

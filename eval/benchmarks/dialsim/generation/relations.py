@@ -12,8 +12,7 @@ from typing import Annotated
 from eval.benchmarks.dialsim.generation.scenes import Scene
 from eval.making.parts import Part
 from eval.making.quads import Quad, folded
-from eval.making.shapes import Name, Phrase, bound
-from eval.making.writer import LeftOut, Writer, one_line
+from eval.making.writer import LeftOut, Name, Phrase, Writer, bound, one_line
 from graph.models.json_replies import StrictReply
 from memory.search.tokens import FUNCTION_WORDS, words
 

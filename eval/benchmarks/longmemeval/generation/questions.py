@@ -12,8 +12,7 @@ from typing import Annotated, Any
 
 from eval.benchmarks.longmemeval.generation.draft import Draft, Evidence, Kind, weekday_and_date
 from eval.benchmarks.longmemeval.generation.sessions import check_answer, read, write_session
-from eval.making.shapes import Phrase, Question, Sentence, bound
-from eval.making.writer import LeftOut, Writer, one_line
+from eval.making.writer import LeftOut, Phrase, Question, Sentence, Writer, bound, one_line
 from eval.metrics.answers import normalise
 from graph.models.json_replies import StrictReply
 from memory.search.tokens import content_terms, terms

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from eval.benchmarks.longmemeval.generation.draft import Draft, Evidence, Kind, Turn, weekday_and_date
-from eval.making.shapes import Paragraph, Sentence, bound
-from eval.making.writer import LeftOut, Writer, one_line
+from eval.making.writer import LeftOut, Paragraph, Sentence, Writer, bound, one_line
 from eval.metrics.answers import normalise
 from graph.models.json_replies import StrictReply
 from memory.search.tokens import content_terms, terms

@@ -24,8 +24,7 @@ from eval.benchmarks.longmemeval.generation.draft import KINDS, Draft, weekday_a
 from eval.benchmarks.longmemeval.generation.questions import Asking, make_abstention, make_questions
 from eval.making import parts
 from eval.making.parts import Generated, Generation, GenerationStopped, Part, write_json
-from eval.making.shapes import Paragraph
-from eval.making.writer import NotMade, Writer, one_line, read_prompts
+from eval.making.writer import NotMade, Paragraph, Writer, one_line, read_prompts
 from eval.types import Watch
 from graph.models.json_replies import StrictReply
 from memory.search.tokens import words

@@ -24,8 +24,7 @@ from pydantic import BaseModel, Field
 from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
 from eval.making import parts
 from eval.making.parts import Generated, Generation, Part
-from eval.making.shapes import Name, Paragraph, Sentence, bound
-from eval.making.writer import LeftOut, NotMade, Writer, one_line, read_prompts
+from eval.making.writer import LeftOut, Name, NotMade, Paragraph, Sentence, Writer, bound, one_line, read_prompts
 from eval.runs.run import write_atomically
 from eval.types import Watch
 from graph.models.json_replies import StrictReply

@@ -21,8 +21,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from eval.benchmarks.perltqa.generation.seeds import Seed
-from eval.making.shapes import Name, Paragraph, Phrase, Sentence, bound
-from eval.making.writer import LeftOut, NotMade, Writer, one_line
+from eval.making.writer import LeftOut, Name, NotMade, Paragraph, Phrase, Sentence, Writer, bound, one_line
 from graph.models.json_replies import StrictReply
 from memory.importers.reading.dialogue import split_utterance
 from memory.search.tokens import terms, words

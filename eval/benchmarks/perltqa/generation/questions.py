@@ -16,8 +16,7 @@ from typing import Annotated, Any
 from eval.benchmarks.perltqa.adapter import REFERENCE, SECTIONS
 from eval.benchmarks.perltqa.generation.bank import Bank
 from eval.benchmarks.reading import gather
-from eval.making.shapes import Phrase, Question, bound
-from eval.making.writer import LeftOut, Writer
+from eval.making.writer import LeftOut, Phrase, Question, Writer, bound
 from eval.metrics.answers import normalise
 from graph.models.json_replies import StrictReply
 from memory.importers.benchmarks import perltqa as importer
