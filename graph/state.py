@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 from graph.readers import line_reader
 from graph.readers.line_reader import LineReader
 from graph.settings import PipelineSettings
-from graph.understanding import intents
 from graph.understanding.classifier import Classification, Classifier
-from graph.understanding.intents import Recogniser
 from graph.understanding.times import Occurrence, when_happened
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
@@ -216,7 +214,3 @@ class Services:
     model: BaseChatModel | None = None
     wake_indexer: Callable[[], None] = lambda: None
     line_reader: LineReader = field(default_factory=line_reader.packaged)
-
-    def recogniser(self, name: str) -> Recogniser:
-        """The recogniser of a name in `graph.understanding.intents`, trained with the embedding model in use."""
-        return intents.load(name, self.searcher.embedder.model)

@@ -13,7 +13,7 @@ from graph.readers.counting import intervals, listing, totals
 from graph.readers.talk import markup, passages, repairs
 from graph.replies import card, people, recaps, second_person
 from graph.tab import messages
-from graph.understanding import follow_ups, form, question, sentences, times
+from graph.understanding import acts, follow_ups, question, sentences, times
 from graph.understanding.aliases import People
 from memory.bank.queries.listing import stands_alone
 from memory.importers.benchmarks import dialsim, longmemeval
@@ -53,7 +53,7 @@ AROUND = (("", ""), ("I a ", "\0"))
 TEXTS = [f"{first}{part * (LENGTH // len(part))}{last}" for part in REPEATED for first, last in AROUND]
 
 READERS: dict[str, Callable[[str], object]] = {
-    "form": form.form_of,
+    "act": acts.said,
     "follow-up": lambda text: follow_ups.resolve(text, (), People.of([])),
     "question": lambda text: question.parse(text, 10, {}),
     "times": lambda text: times.times_in(text, NOW),

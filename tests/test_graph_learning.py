@@ -483,19 +483,20 @@ def test_a_session_at_which_the_server_fails_does_not_hold_up_the_others(bank):
 
 
 def test_a_long_session_is_read_in_parts_with_the_right_quotes(bank):
-    tell(bank, *(f"Turn number {n}. " + "word " * 300 for n in range(8)))
+    tell(bank, *(f"I sent letter number {n}. " + "It rained all day. " * 75 for n in range(8)))
 
     def reply(request):
-        numbers = re.findall(r"Turn number (\d)", request["messages"][0]["content"])
+        numbers = re.findall(r"letter number (\d)", request["messages"][0]["content"])
         return told(
-            *(item(f"Said the number {n}", f"Turn number {n}.", store="world") for n in numbers), summary="Turn"
+            *(item(f"Letter {n} was sent", f"I sent letter number {n}.", store="world") for n in numbers),
+            summary="Rain",
         )
 
     with ChatServer(reply) as server:
         by_server(bank, server)
         asked = len(server.requests)
     assert asked > 1
-    assert learned(bank) == [*(f"Said the number {n}" for n in range(8)), " ".join(["Turn"] * asked)]
+    assert learned(bank) == [*(f"Letter {n} was sent" for n in range(8)), " ".join(["Rain"] * asked)]
 
 
 def test_of_what_a_small_real_model_writes_only_what_was_said_is_kept(bank):

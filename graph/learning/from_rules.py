@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
+from graph.understanding import acts
 from graph.understanding.follow_ups import names_somebody
-from graph.understanding.form import form_of
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
 from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
@@ -50,22 +50,23 @@ _CITED = re.compile(r"\[\d{1,3}\]")
 def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
     """Learn from the turns of a session; the places in the quotes are those in `turns`."""
     present = frozenset(each.turn.speaker for each in turns)
-    learned = [
-        item
-        for place, each in enumerate(turns)
-        if each.news
-        for sentence in own_sentences(each.turn.text)
-        for item in learn_from_sentence(sentence, each.turn, place, present)
+    stated = [
+        (place, sentence) for place, each in enumerate(turns) if each.news for sentence in own_sentences(each.turn.text)
     ]
-    return (*learned, *_summary(turns, learned))
+    learned = [
+        item for place, sentence in stated for item in learn_from_sentence(sentence, turns[place].turn, place, present)
+    ]
+    return (*learned, *_summary(turns, stated, learned))
 
 
-def own_sentences(text: str) -> Iterator[str]:
+def own_sentences(text: str) -> list[str]:
     """The sentences that state something in the speaker's own words."""
-    for sentence in split(text):
-        of_others = any(pattern.search(sentence) for pattern in (_REPORTED, _CITED, _QUOTED))
-        if not (of_others or sentence.startswith(">") or form_of(sentence) == "question"):
-            yield sentence
+    own = [
+        sentence
+        for sentence in split(text)
+        if not (sentence.startswith(">") or any(pattern.search(sentence) for pattern in (_REPORTED, _CITED, _QUOTED)))
+    ]
+    return [sentence for sentence, said in zip(own, acts.packaged().recognise(own), strict=True) if not said.only_asks]
 
 
 def stated_facts(
@@ -120,18 +121,14 @@ def _understandable(sentence: str, text: str) -> tuple[str, str]:
     return "", ""
 
 
-def _summary(turns: Sequence[SessionTurn], learned: Sequence[LearnedMemory]) -> Iterator[LearnedMemory]:
-    """A summary of the most central sentences.
+def _summary(
+    turns: Sequence[SessionTurn], stated: Sequence[tuple[int, str]], learned: Sequence[LearnedMemory]
+) -> Iterator[LearnedMemory]:
+    """A summary of the most central of the sentences stated, each with the place of its turn.
 
     It depends on the facts that its sentences state: when one of them ends, the summary is stale.
     """
-    first = {
-        sentence: place
-        for place, each in reversed(list(enumerate(turns)))
-        if each.news
-        for sentence in own_sentences(each.turn.text)
-        if len(sentence.split()) >= LEAST_WORDS
-    }
+    first = {sentence: place for place, sentence in reversed(stated) if len(sentence.split()) >= LEAST_WORDS}
     candidates = sorted(((place, sentence) for sentence, place in first.items()), key=lambda pair: pair[0])
     times = [each.turn.said_at for each in turns if each.turn.said_at is not None]
     sentences = [sentence for _, sentence in candidates]

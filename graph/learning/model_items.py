@@ -11,7 +11,7 @@ from pydantic import Field
 
 from graph.learning.feelings import emotion, scene
 from graph.models.json_replies import StrictReply
-from graph.understanding.form import states
+from graph.understanding import acts
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
 from memory.search.quotes import contains
@@ -73,7 +73,7 @@ class Part:
 def memories_of(item: Item, part: Part, learned: Sequence[LearnedMemory]) -> list[LearnedMemory]:
     """What an item teaches beside what is known and `learned`; without a quotation if the bank is to refuse it."""
     source = part.source(item)
-    if source is None or not states(source[2]):
+    if source is None or acts.said(source[2]).only_asks:
         return [LearnedMemory(MemoryDraft(item.store, item.text), ())]
     quote, turn, sentence = source
     names = content(f"user {part.user} {turn.speaker}")

@@ -89,11 +89,7 @@ def take_notes(
         return tuple(_first_note(memory) for memory in then[:NOTES])
     # What the persona said tells nothing of the user, unless the user asks for it.
     of_persona = _OF_PERSONA.search(question.text) is not None
-    told = [
-        hit.memory
-        for hit in hits
-        if tells(hit.memory.text) and (of_persona or not _is_of(hit.memory, origins, "assistant"))
-    ]
+    told = [hit.memory for hit in hits if of_persona or not _is_of(hit.memory, origins, "assistant")]
     of_user_alone = asks_of_user_alone(question.text)
     memories = told[:LINES]
     subjects = question.weights.keys() & frozenset(term for hit in hits for term in terms(hit.memory.speaker))

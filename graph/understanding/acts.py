@@ -6,12 +6,15 @@ embeddings, which the encoder's package has. It knows English: in other language
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
+from scipy.special import softmax
 
 from memory.embedding import bert, minilm
 from memory.embedding.bert import Array
@@ -21,15 +24,37 @@ WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "acts.safetensors"
 ACTS = tuple(
     """greeting how_are_you thanks farewell goodnight praise insult love apology laughter agreement disagreement
     nonsense birthday_wish missed_you joke bored advice distress who_are_you are_you_real what_can_you_do help
-    what_do_you_remember who_am_i missing_capability loss hard good crisis tells asks""".split()
+    what_do_you_remember who_am_i missing_capability loss hard good crisis tells asks tells_and_asks""".split()
 )
-"""What a sentence may do; "tells" and "asks" are all that is neither small talk nor news."""
+"""What a sentence may do; the last three are all that is neither small talk nor news."""
+
+TELLING = frozenset("loss hard good crisis tells tells_and_asks".split())
+ASKING = frozenset("who_am_i asks tells_and_asks".split())
+
+MAY = 0.1
+"""Probability of telling, or of asking, from which a sentence may be meant so."""
+
+_MARKED = re.compile(r"[?？][\"'”’)»!.\s]*\Z")
 
 START, END = 101, 102
 """Token ids of [CLS] and [SEP]."""
 
-MOST_TOKENS = 48
-"""Most tokens that are read of a sentence."""
+LONGEST, MOST_TOKENS = 600, 48
+"""Most characters and tokens that are read of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a sentence does: the likeliest of `ACTS`, and whether it may ask and may tell; one in doubt may do both."""
+
+    act: str
+    asks: bool
+    tells: bool
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether it asks and tells nothing."""
+        return self.asks and not self.tells
 
 
 class Recogniser:
@@ -40,16 +65,24 @@ class Recogniser:
         self._lock = threading.Lock()
         self._network: _Network | None = None
 
-    def recognise(self, sentences: Sequence[str]) -> list[str]:
-        """What each of several sentences most likely does, one of `ACTS`."""
+    def recognise(self, sentences: Sequence[str]) -> list[Said]:
+        """What each of several sentences does. With a question mark it asks, and tells only if that is likelier."""
         with self._lock:
             self._network = self._network or _Network(self._path)
         ids = tokens_of(sentences)
-        found: dict[int, str] = {}
+        found: dict[int, Said] = {}
         for rows in bert.batches(ids):
-            logits = self._network.infer([ids[row] for row in rows])
-            found |= {row: ACTS[place] for row, place in zip(rows, logits.argmax(1).tolist(), strict=True)}
+            likely = softmax(self._network.infer([ids[row] for row in rows]), axis=1)
+            for row, of_act, telling, asking in zip(
+                rows, likely, likely @ _IS_TELLING, likely @ _IS_ASKING, strict=True
+            ):
+                is_marked = _MARKED.search(sentences[row]) is not None
+                asks, tells = is_marked or bool(asking >= MAY), bool(telling >= (0.5 if is_marked else MAY))
+                found[row] = Said(ACTS[of_act.argmax()], asks, tells)
         return [found[row] for row in range(len(sentences))]
+
+
+_IS_TELLING, _IS_ASKING = (np.array([act in acts for act in ACTS], np.float32) for acts in (TELLING, ASKING))
 
 
 @cache
@@ -58,9 +91,15 @@ def packaged() -> Recogniser:
     return Recogniser(WEIGHTS)
 
 
+@lru_cache(maxsize=4096)
+def said(sentence: str) -> Said:
+    """What a sentence does."""
+    return packaged().recognise([sentence])[0]
+
+
 def tokens_of(sentences: Sequence[str]) -> list[list[int]]:
     """Sentences as token ids."""
-    encoded = _tokenizer().encode_batch(list(sentences), add_special_tokens=False)
+    encoded = _tokenizer().encode_batch([text[:LONGEST] for text in sentences], add_special_tokens=False)
     return [[START, *each.ids[:MOST_TOKENS], END] for each in encoded]
 
 

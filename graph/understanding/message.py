@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from graph.state import Ask, Message, Services, TraceLine
+from graph.understanding import acts
 from graph.understanding.aliases import People, with_kinds, with_names
 from graph.understanding.classifier import Classification
 from graph.understanding.follow_ups import refers_back, resolve
-from graph.understanding.form import form_of
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
 from graph.understanding.parts import read_parts
 from graph.understanding.question import names_something
@@ -63,8 +63,7 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     said = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "user"), "")
     parts = read_parts(
         views[1 + len(context) : len(texts)] or (own,),
-        services,
-        follows_question=form_of(said) == "question",
+        follows_question=bool(said) and acts.said(said).asks,
     )
     question = _together(parts.asking) if parts.stating and parts.asking else own
     own_question = question.text
@@ -165,7 +164,7 @@ def _contexts(ask: Ask) -> Iterator[list[str]]:
     """
     turns = [t.text for t in ask.dialogue if t.role == "user"]
     naming = [text for text in turns if names_something(text)]
-    asks_back = form_of(ask.text) == "question" and refers_back(ask.text)
+    asks_back = acts.said(ask.text).asks and refers_back(ask.text)
     of_user = naming[-1:] if asks_back else turns[-CONTEXT_TURNS:]
     for before in (of_user, [t.text for t in ask.dialogue[-DIALOGUE_TURNS:]]):
         yield [" ".join([*before, ask.text])] if before else []

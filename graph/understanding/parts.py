@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now, unwell
 from graph.replies.phrases import CRISIS, GOOD, HARD, NEWS, SMALL_TALK
-from graph.state import Services
-from graph.understanding import acts, intents
+from graph.understanding import acts
 from graph.understanding.classifier import KINDS, Kind
-from graph.understanding.form import Form, exclaims, form_of, states
 from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from memory.search.searcher import View
@@ -23,11 +21,8 @@ KNOWN_OF_USER = "what_do_you_remember"
 """Small talk that is answered by what was told."""
 _JOINING = (["and"], ["n"], ["or"])
 """First words of what goes on from before ("and back"), which is not small talk."""
-_ABOUT_SELF = re.compile(r"\A(?!.*\b(?:you|your|u|ur)\b).*\b(?:i|my)\b|\bcall me\b", re.IGNORECASE | re.DOTALL)
-"""Asks about oneself alone: "do i have a boyfriend" is small talk only if the memory has no answer."""
 _OF_OTHERS = re.compile(r"\b(?:about|of|on) (?!(?:me|myself|us|now|late)\b)\w", re.IGNORECASE)
 """Asks what is known of somebody or something else."""
-_ADDRESSES = re.compile(r"\b(?:you|your|u|ur)\b", re.IGNORECASE)
 _ONLY_ASKS = re.compile(
     r"\W*(?:(?:and|but|so|since|till?|until|with|from|to|for|at) )?(?:when|where|who|why|what time|which(?: one)?"
     r"|how(?: (?:long|much|many|old|come|often))?)\W*",
@@ -68,46 +63,46 @@ class Parts:
         return bool(self.asking) and {view.text for view in self.asking} <= {view.text for view in self.stating}
 
 
-def read_parts(sentences: Sequence[View], services: Services, *, follows_question: bool) -> Parts:
-    """Tell the sentences of a message apart by their form; where it leaves that open, words and meaning decide.
+def read_parts(sentences: Sequence[View], *, follows_question: bool) -> Parts:
+    """Tell the sentences of a message apart by what they do.
 
-    What may be a question by its words alone is remembered, too, and so is a statement that is small talk ("I'm
-    bored"). A fragment that goes on from a question ("and the other one") asks, too. What names nothing ("so it is")
-    tells nothing.
+    What may ask and may tell is remembered, too, and so is a statement that is small talk ("I'm bored"). A fragment
+    that goes on from a question ("and the other one") asks, too. What names nothing ("so it is") tells nothing.
     """
     stating: list[View] = []
     asking: list[View] = []
     small_talk = news = ""
     tells = False
-    for view, act in zip(sentences, acts.packaged().recognise([view.text for view in sentences]), strict=True):
-        act = CRISIS if _CRISIS.search(view.text.replace("’", "'")) else act
-        form = form_of(view.text)
-        intent = act if act in SMALL_TALK else ""
-        joins = form != "question" and words(view.text)[:1] in _JOINING
+    for view, found in zip(sentences, acts.packaged().recognise([view.text for view in sentences]), strict=True):
+        said = acts.Said(CRISIS, asks=False, tells=True) if _is_crisis(view.text) else found
+        intent = said.act if said.act in SMALL_TALK else ""
+        joins = words(view.text)[:1] in _JOINING
         if joins or (intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text)):
             intent = ""
         small_talk = intent or small_talk
-        may_be_known = _ABOUT_SELF.search(view.text) or not _ADDRESSES.search(view.text)
-        if intent == ABOUT_USER or (intent and form == "question" and may_be_known):
+        if intent == ABOUT_USER:
             asking.append(view)
             continue
-        goes_on = follows_question and ((joins and form == "unclear") or _ONLY_ASKS.fullmatch(view.text))
+        goes_on = follows_question and ((joins and said.asks) or _ONLY_ASKS.fullmatch(view.text))
         if goes_on:
             small_talk = intent = ""
-        tells_news = act in NEWS and form != "question"
-        if goes_on or (not intent and not tells_news and _may_ask(form, view, services)):
+        if goes_on or (said.asks and not intent and not (said.act in NEWS and said.tells)):
             asking.append(view)
-        if form == "question" or (intent and form != "statement") or not names_something(view.text):
+        if not said.tells or not names_something(view.text):
             continue
         stating.append(view)
         tells = tells or not intent
-        news = news or _news(view.text, act)
+        news = news or _news(view.text, said.act)
     return Parts(tuple(stating), tuple(asking), "" if tells else small_talk, news)
+
+
+def _is_crisis(sentence: str) -> bool:
+    return _CRISIS.search(sentence.replace("’", "'")) is not None
 
 
 def tells(text: str) -> bool:
     """Whether a text has a sentence that states something."""
-    return any(states(sentence) for sentence in split(text))
+    return any(acts.said(sentence).tells for sentence in split(text))
 
 
 def _news(sentence: str, act: str) -> str:
@@ -118,11 +113,3 @@ def _news(sentence: str, act: str) -> str:
     if felt in GOOD_FEELINGS:
         return GOOD
     return HARD if felt in HARD_FEELINGS or unwell(sentence) else ""
-
-
-def _may_ask(form: Form, view: View, services: Services) -> bool:
-    if form == "question":
-        return True
-    if exclaims(view.text) or view.text.endswith((".", "!", "…")):
-        return False
-    return bool(services.recogniser(intents.QUESTIONS).recognise(view.text, view.vector)[0])

@@ -13,7 +13,7 @@ from graph.readers.talk.passages import CHARACTERS_PER_TOKEN, Line, choose, like
 from graph.readers.talk.prompt import Content, turns_of
 from graph.replies.recaps import lines_of_recap, parse_recap
 from graph.state import Ask, Message, Services
-from graph.understanding.intents import ALWAYS, MATTERS
+from graph.understanding import matters
 from graph.understanding.parts import KNOWN_OF_USER, tells
 from graph.understanding.sentences import split
 from memory.bank.queries.told import known_facts, name_told, upcoming
@@ -119,17 +119,18 @@ def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Li
 
     The likeliest for their length come first, so that a fact stands for what it was learned from, and many find room.
     """
-    searcher, recogniser = services.searcher, services.recogniser(MATTERS)
-    if not recogniser.longest:
+    searcher = services.searcher
+    recogniser = matters.load(searcher.embedder.model)
+    if recogniser is None:
         return []
-    direction = recogniser.direction(ALWAYS, searcher.embedder.dimensions)
+    direction = recogniser.direction(searcher.embedder.dimensions)
     settings = SearchSettings(k=OF_ALWAYS, dense_weight=1.0)
     hits = searcher.search(ask.persona.id, [View("", direction)], ask.as_of, settings)
     told = (hit.memory for hit in hits if hit.kept and hit.memory.speaker != ask.persona.name)
 
     def likeliest(texts: Sequence[str], meaning: Vectors) -> Scores:
         pairs = zip(texts, meaning, strict=True)
-        taught = np.array([recogniser.probabilities(text, vector)[ALWAYS] for text, vector in pairs])
+        taught = np.array([recogniser.probability(text, vector) for text, vector in pairs])
         likely = taught * PRIOR / (taught * PRIOR + (1 - taught) * (1 - PRIOR))
         return np.where(likely < LIKELY, 0.0, likely / [len(text) for text in texts])
 

@@ -1,0 +1,63 @@
+"""Train the recogniser of `graph.understanding.matters`: what always matters, such as allergies, illness, losses.
+
+    python -m graph.training.matters    train for MEMOIR_EMBEDDING_MODEL, report on what is held out, write
+
+Learned from `matters.jsonl`; every tenth row is held out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from graph.training.classifier import design, in_haste, learn_vocabulary
+from graph.understanding.classifier import MODELS, weights_path
+from graph.understanding.matters import Recogniser
+from memory.embedding.embedder import Embedder, Vectors
+from memory.settings import BankSettings
+
+STRENGTH = 3.0
+"""Inverse regularisation strength."""
+MIN_ROWS_OF_TERM = 2
+"""A term in fewer rows is dropped."""
+
+
+def sentences(*, held_out: bool) -> dict[str, bool]:
+    """Sentences, as written and as typed in haste, and whether they matter whatever is talked about."""
+    lines = (MODELS / "matters.jsonl").read_text("utf-8").splitlines()
+    kept = [json.loads(line) for n, line in enumerate(lines) if (n % 10 == 0) == held_out]
+    written = {row["text"]: bool(row["matters"]) for row in kept}
+    return {in_haste(text): matters for text, matters in written.items()} | written
+
+
+def train(texts: Sequence[str], matters: Sequence[bool], vectors: Vectors) -> Recogniser:
+    """Fit the recogniser; all texts that matter weigh as much as all others."""
+    vocabulary = learn_vocabulary(texts, MIN_ROWS_OF_TERM)
+    model = LogisticRegression(C=STRENGTH, max_iter=2_000, tol=1e-3, class_weight="balanced")
+    fitted = model.fit(design(texts, vectors, vocabulary), np.array(matters))
+    return Recogniser(fitted.coef_[0].astype(np.float16).astype(np.float32), float(fitted.intercept_[0]), vocabulary)
+
+
+def main() -> None:
+    """Train the recogniser, print its report and write the weights in half precision."""
+    embedder = Embedder(BankSettings().embedding_model)
+    examples, tested = sentences(held_out=False), sentences(held_out=True)
+    model = train(list(examples), list(examples.values()), embedder.encode_document(list(examples)))
+    found = [
+        model.probability(*pair) > 0.5 for pair in zip(tested, embedder.encode_document(list(tested)), strict=True)
+    ]
+    for wanted, what in ((True, "that matters, recognised"), (False, "that does not, left alone")):
+        right = [got == wanted for got, told in zip(found, tested.values(), strict=True) if told == wanted]
+        print(f"held out {what}: {sum(right)} of {len(right)}")
+    path = weights_path(embedder.model, "matters")
+    path.parent.mkdir(exist_ok=True)
+    weights = model.weights.astype(np.float16)
+    np.savez_compressed(path, weights=weights, bias=model.bias, vocabulary=np.array("\n".join(model.vocabulary)))
+    print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
+
+
+if __name__ == "__main__":
+    main()
