@@ -50,9 +50,9 @@ _CITED = re.compile(r"\[\d{1,3}\]")
 def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
     """Learn from the turns of a session; the places in the quotes are those in `turns`."""
     present = frozenset(each.turn.speaker for each in turns)
-    stated = [
-        (place, sentence) for place, each in enumerate(turns) if each.news for sentence in own_sentences(each.turn.text)
-    ]
+    own = [(place, sentence) for place, each in enumerate(turns) if each.news for sentence in _own(each.turn.text)]
+    found = acts.packaged().recognise([sentence for _, sentence in own])
+    stated = [each for each, said in zip(own, found, strict=True) if not said.only_asks]
     learned = [
         item for place, sentence in stated for item in learn_from_sentence(sentence, turns[place].turn, place, present)
     ]
@@ -61,12 +61,14 @@ def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
 
 def own_sentences(text: str) -> list[str]:
     """The sentences that state something in the speaker's own words."""
-    own = [
-        sentence
-        for sentence in split(text)
-        if not (sentence.startswith(">") or any(pattern.search(sentence) for pattern in (_REPORTED, _CITED, _QUOTED)))
-    ]
-    return [sentence for sentence, said in zip(own, acts.packaged().recognise(own), strict=True) if not said.only_asks]
+    return [sentence for sentence in _own(text) if not acts.said(sentence).only_asks]
+
+
+def _own(text: str) -> Iterator[str]:
+    """The sentences in the speaker's own words."""
+    for sentence in split(text):
+        if not (sentence.startswith(">") or any(each.search(sentence) for each in (_REPORTED, _CITED, _QUOTED))):
+            yield sentence
 
 
 def stated_facts(

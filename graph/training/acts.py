@@ -1,6 +1,6 @@
 """Train the recogniser of `graph.understanding.acts` on `messages.jsonl`: what a sentence does.
 
-    python -m graph.training.acts [--seed N] [--out FILE]     some 8 minutes; prints figures and writes assets/models
+    python -m graph.training.acts [--seed N] [--out FILE]     some 10 minutes; prints figures and writes assets/models
 
 Each message is shown as written and as typed in haste. Those marked "held_out" are only tested with. The network knows
 English: of messages in other languages it learns no more than that they tell or ask.

@@ -30,6 +30,7 @@ ACTS = tuple(
 
 TELLING = frozenset("loss hard good crisis tells tells_and_asks".split())
 ASKING = frozenset("who_am_i asks tells_and_asks".split())
+"""Acts that tell something worth keeping, and those that ask for what was told."""
 
 MAY = 0.1
 """Probability of telling, or of asking, from which a sentence may be meant so."""
@@ -91,9 +92,9 @@ def packaged() -> Recogniser:
     return Recogniser(WEIGHTS)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def said(sentence: str) -> Said:
-    """What a sentence does."""
+    """What a sentence does; those of a message are asked about several times."""
     return packaged().recognise([sentence])[0]
 
 

@@ -73,8 +73,8 @@ def read_parts(sentences: Sequence[View], *, follows_question: bool) -> Parts:
     asking: list[View] = []
     small_talk = news = ""
     tells = False
-    for view, found in zip(sentences, acts.packaged().recognise([view.text for view in sentences]), strict=True):
-        said = acts.Said(CRISIS, asks=False, tells=True) if _is_crisis(view.text) else found
+    for view in sentences:
+        said = acts.Said(CRISIS, asks=False, tells=True) if _is_crisis(view.text) else acts.said(view.text)
         intent = said.act if said.act in SMALL_TALK else ""
         joins = words(view.text)[:1] in _JOINING
         if joins or (intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text)):
