@@ -15,7 +15,7 @@ from memory.bank import corrections
 from memory.bank.bank import Bank
 from memory.bank.queries import statistics
 from memory.ingest import ingest
-from memory.tab.panels import plots
+from memory.tab import plots
 from memory.types import MemoryDraft, Persona, PersonaDraft, Relation, SessionDraft, TimeSpan, TurnDraft
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -11,11 +11,8 @@ from memory.search.searcher import Searcher
 from memory.tab.events import PRIVATE, UNCHANGED, Update
 from memory.tab.memory_detail import Changed, MemoryDetail
 from memory.tab.memory_list import MemoryList, persona_choices
-from memory.tab.panels.export_panel import ExportPanel
-from memory.tab.panels.forget_panel import ForgetPanel
-from memory.tab.panels.journal_panel import JournalPanel
-from memory.tab.panels.persona_panel import PersonaPanel
-from memory.tab.panels.plots import PlotsPanel
+from memory.tab.panels import ExportPanel, ForgetPanel, JournalPanel, PersonaPanel
+from memory.tab.plots import PlotsPanel
 from memory.tab.templates import render
 
 SCROLL_TO_MEMORY = """() => {

@@ -1,0 +1,299 @@
+"""The parts of the Memory tab below its list: forgetting in bulk, export and backup, the journal, and the persona."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from markupsafe import Markup
+
+from memory.bank import backup, journal
+from memory.bank.bank import Bank
+from memory.bank.queries.deletion import Selector, select_before, select_mentions
+from memory.errors import MemoirError
+from memory.exporting import downloads, export
+from memory.forgetting import forget
+from memory.formatting import parse_date
+from memory.importers.generic.character_card import MAX_CHARACTERS
+from memory.progress import Task
+from memory.tab.card_fields import FIELDS, CardFields
+from memory.tab.events import PRIVATE, Update
+from memory.tab.tables import Pager, build_table
+from memory.tab.task_panel import TaskPanel
+from memory.tab.templates import error_box, hint, render
+from memory.types import Persona
+
+NO_PERSONA = "There is no persona yet. Create one in Chat."
+
+PAGE = 20
+"""Entries of a page of the journal."""
+
+ABOUT_EXPORT = (
+    "An export is a text file with all conversations and memories of one persona, or of all of them. To bring it back, "
+    "import it in Chat, under “Import a conversation”. A backup is a copy of your bank, the file that "
+    "holds everything; restore it with “python -m memory restore”."
+)
+ABOUT_JOURNAL = "What was stored, recalled and forgotten, when, and by whom. The text itself is never logged."
+
+
+class ForgetPanel:
+    """Forgets all before a date or all that mentions something; `forgotten` gets a new value each time it did."""
+
+    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
+        self.bank = bank
+        self.forgotten: gr.State = gr.State(0)
+        with gr.Accordion("Forget in bulk", open=False, elem_id="forget-more"):
+            with gr.Row(elem_classes="memoir-filters"):
+                words = gr.Textbox(
+                    label="Everything that mentions",
+                    placeholder="A word or a name",
+                    min_width=200,
+                    elem_id="forget-mentions",
+                )
+                before = gr.Textbox(
+                    label="Or everything from before", placeholder="8 May 2023", min_width=200, elem_id="forget-before"
+                )
+                look = gr.Button("Preview", scale=0, min_width=190, elem_id="forget-look")
+            with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
+                self.preview = gr.HTML(padding=False, elem_id="forget-planned")
+                with gr.Row():
+                    cancel = gr.Button("Cancel", size="md")
+                    sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="forget-planned-sure")
+            self.task = TaskPanel("forget")
+            self.result = gr.HTML(padding=False, elem_id="forget-result")
+        fields = [persona, words, before]
+        outputs = [self.confirm, self.preview, self.result, *self.task.outputs]
+        gr.on([look.click, words.submit, before.submit], self.show_preview, fields, outputs, **PRIVATE)
+        # Only what was previewed may be forgotten, so any other input hides the button.
+        others = [words.input, before.input, persona.input, cancel.click]
+        gr.on(others, lambda: gr.Group(visible=False), None, self.confirm, **PRIVATE)
+        sure.click(self.forget, [*fields, self.forgotten], [*outputs, self.forgotten], **PRIVATE)
+
+    def show_preview(self, persona_id: int | None, words: str, before: str, request: gr.Request) -> Iterator[Update]:
+        """Show what would be forgotten."""
+        if persona_id is None:
+            yield {self.result: error_box(NO_PERSONA)}
+            return
+
+        def work(task: Task) -> Update:
+            preview = forget.preview_selected(self.bank, [persona_id], _selector(words, before), task)
+            if not (preview.memories or preview.turns):
+                return {self.result: hint("No matches, so there is nothing to forget.")}
+            return {self.confirm: gr.Group(visible=True), self.preview: render("forget_preview.html", gone=preview)}
+
+        yield {self.confirm: gr.Group(visible=False), self.result: ""}
+        yield from self.task.run("Searching", request, work)
+
+    def forget(self, persona_id: int, words: str, before: str, times: int, request: gr.Request) -> Iterator[Update]:
+        """Forget what was previewed."""
+
+        @journal.requested_by("Memory tab")
+        def work(task: Task) -> Update:
+            gone = forget.forget_selected(self.bank, [persona_id], _selector(words, before), task)
+            return {self.result: render("forget_report.html", gone=gone), self.forgotten: times + 1}
+
+        yield {self.confirm: gr.Group(visible=False)}
+        yield from self.task.run("Forgetting", request, work)
+
+
+def _selector(words: str | None, before: str | None) -> Selector:
+    mentioned, date = (words or "").strip(), parse_date(before)
+    if bool(mentioned) == bool(date):
+        raise MemoirError("Enter either a word or a date, not both.")
+    return select_before(date.start) if date else select_mentions(mentioned)
+
+
+class ExportPanel:
+    """Exports a persona or the whole bank, or backs the bank up."""
+
+    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
+        self.bank = bank
+        with gr.Accordion("Export and backup", open=False, elem_id="take"):
+            gr.HTML(hint(ABOUT_EXPORT), padding=False)
+            with gr.Row():
+                one = gr.Button("Export this persona", min_width=170, elem_id="take-persona")
+                everything = gr.Button("Export everything", min_width=170, elem_id="take-bank")
+                copy = gr.Button("Back up the bank", min_width=170, elem_id="take-backup")
+            self.task = TaskPanel("take")
+            self.file = _download_field("take-file")
+        outputs = [self.file, *self.task.outputs]
+        # One at a time: each new file deletes the one before.
+        queue: dict[str, Any] = {"concurrency_id": "take", "concurrency_limit": 1, **PRIVATE}
+        one.click(self.export_persona, persona, outputs, **queue)
+        everything.click(self.export_all, None, outputs, **queue)
+        copy.click(self.back_up, None, outputs, **queue)
+
+    def export_persona(self, persona_id: int | None, request: gr.Request) -> Iterator[Update]:
+        """Export the persona that is chosen."""
+
+        def make(task: Task) -> Path:
+            persona = self.bank.persona(_required(persona_id))
+            return self._export([persona], persona.name, task)
+
+        yield from self._offer(request, "Exporting this persona", make)
+
+    def export_all(self, request: gr.Request) -> Iterator[Update]:
+        """Export all personas."""
+        personas = self.bank.personas
+        yield from self._offer(request, "Exporting everything", lambda task: self._export(personas(), "bank", task))
+
+    def back_up(self, request: gr.Request) -> Iterator[Update]:
+        """Copy the bank."""
+
+        def make(task: Task) -> Path:
+            return downloads.create(self.bank.path, "bank", "db", lambda path: backup.backup(self.bank, path, task))
+
+        yield from self._offer(request, "Backing up the bank", make)
+
+    def _export(self, personas: Sequence[Persona], name: str, task: Task) -> Path:
+        def write(path: Path) -> int:
+            return export.write_export(self.bank, personas, path, task.report)
+
+        return downloads.create(self.bank.path, name, "jsonl", write)
+
+    def _offer(self, request: gr.Request, title: str, make: Callable[[Task], Path]) -> Iterator[Update]:
+        """Make a file and offer it for download."""
+
+        def work(task: Task) -> Update:
+            return {self.file: gr.File(str(make(task)), visible=True)}
+
+        yield {self.file: gr.File(visible=False)}
+        yield from self.task.run(title, request, work, outlives_page=False)
+
+
+class JournalPanel:
+    """Shows what was done to the bank; reads the journal when it is opened."""
+
+    def __init__(self, bank: Bank) -> None:
+        self.bank = bank
+        with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
+            gr.HTML(hint(ABOUT_JOURNAL), padding=False)
+            self.table = build_table("journal-table", "Journal", journal.HEADINGS, show_label=False, max_height=480)
+            self.pages = Pager("journal", PAGE, "Newer", "Older")
+            download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
+            file = _download_field("journal-file")
+        page, outputs = self.pages.page, [self.table, *self.pages.outputs]
+        fold.expand(lambda: 0, None, page, **PRIVATE).then(self.show, page, outputs, **PRIVATE)
+        self.pages.connect(self.show, [page], outputs)
+        download.click(self.export, None, file, **PRIVATE)
+
+    def show(self, page: int) -> Update:
+        """Show a page of the journal, from 0."""
+        total = journal.count(self.bank)
+        page = self.pages.last(page, total)
+        entries = journal.read(self.bank, PAGE, page * PAGE)
+        text = f"{total:,}" if total else "No entries yet."
+        return {self.table: [list(entry.cells) for entry in entries], **self.pages.show(page, total, text)}
+
+    def export(self) -> gr.File:
+        """Write the whole journal to a file."""
+        text = journal.to_csv(journal.read(self.bank))
+        path = downloads.create(
+            self.bank.path, "journal", "csv", lambda path: path.write_text(text, encoding="utf-8", newline="")
+        )
+        return gr.File(str(path), visible=True)
+
+
+class PersonaPanel:
+    """Edits a persona, or deletes it with all that it knows.
+
+    `renamed` and `deleted` get the id of a persona that was, the latter with a minus.
+    """
+
+    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
+        self.bank = bank
+        self.renamed: gr.State = gr.State((0, ""))
+        self.deleted: gr.State = gr.State(0)
+        with gr.Accordion("Edit or delete this persona", open=False, elem_id="persona-edit") as fold:
+            with gr.Row(elem_classes="memoir-filters"):
+                self.name = gr.Textbox(label="Name", max_length=80, min_width=200, elem_id="persona-new-name")
+                rename = gr.Button("Rename", scale=0, min_width=120, elem_id="persona-rename")
+                delete = gr.Button(
+                    "Delete this persona", variant="stop", scale=0, min_width=190, elem_id="persona-delete"
+                )
+            self.description = gr.Textbox(
+                label="Description", lines=2, max_length=MAX_CHARACTERS, elem_id="persona-about"
+            )
+            self.card = CardFields("persona-edit")
+            save = gr.Button("Save changes", size="md", scale=0, min_width=160, elem_id="persona-save")
+            with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
+                self.preview = gr.HTML(padding=False, elem_id="persona-planned")
+                with gr.Row():
+                    cancel = gr.Button("Cancel", size="md")
+                    sure = gr.Button("Delete for good", variant="stop", size="md", elem_id="persona-delete-sure")
+            self.task = TaskPanel("persona-delete")
+            self.result = gr.HTML(padding=False, elem_id="persona-result")
+        # What was previewed is what the button deletes, whatever is chosen meanwhile.
+        self.asked: gr.State = gr.State(None)
+        texts = [self.description, *self.card.inputs]
+        # Both events come when the fold is opened first; the later one must not undo what is typed in between.
+        self.shown: gr.State = gr.State(None)
+        outputs = [self.name, *texts, self.confirm, self.shown]
+        gr.on([fold.expand, persona.change], self.show_texts, [persona, self.shown], outputs, **PRIVATE)
+        save.click(self.save, [persona, *texts], self.result, **PRIVATE)
+        gr.on(
+            [rename.click, self.name.submit], self.rename, [persona, self.name], [self.renamed, self.result], **PRIVATE
+        )
+        shown = [self.preview, self.confirm, self.asked, self.result]
+        delete.click(self.show_preview, persona, shown, **PRIVATE)
+        cancel.click(lambda: gr.Group(visible=False), None, self.confirm, **PRIVATE)
+        outputs = [self.confirm, self.result, self.deleted, *self.task.outputs]
+        sure.click(self.delete_persona, self.asked, outputs, **PRIVATE)
+
+    def show_texts(self, persona_id: int | None, shown: int | None) -> Update:
+        """Show the name and the card of the chosen persona, to be changed, unless they are shown."""
+        if persona_id == shown:
+            return {self.confirm: gr.Group(visible=False)}
+        persona = self.bank.persona(persona_id) if persona_id is not None else None
+        return {
+            self.shown: persona_id,
+            self.name: persona.name if persona else "",
+            self.description: persona.description if persona else "",
+            **self.card.show(persona),
+            self.confirm: gr.Group(visible=False),
+        }
+
+    def save(self, persona_id: int | None, description: str, *card: str) -> Markup:
+        """Store the texts in the fields."""
+        texts = dict(zip(FIELDS, card, strict=True))
+        with journal.requested_by("Memory tab"):
+            persona = self.bank.edit_card(_required(persona_id), description=description, **texts)
+        return hint(f"Saved. It applies from your next message to {persona.name} on.")
+
+    def rename(self, persona_id: int | None, name: str) -> Update:
+        """Give the persona the name in the field."""
+        with journal.requested_by("Memory tab"):
+            renamed = self.bank.rename_persona(_required(persona_id), name)
+        return {self.renamed: (renamed.id, renamed.name), self.result: ""}
+
+    def show_preview(self, persona_id: int | None) -> Update:
+        """Say how much would be deleted, and ask."""
+        persona = self.bank.persona(_required(persona_id))
+        gone = forget.preview_persona(self.bank, persona.id)
+        return {
+            self.preview: render("persona_delete.html", persona=persona, gone=gone),
+            self.confirm: gr.Group(visible=True),
+            self.asked: persona.id,
+            self.result: "",
+        }
+
+    def delete_persona(self, persona_id: int, request: gr.Request) -> Iterator[Update]:
+        """Delete the persona that was asked about, with all that it knows."""
+
+        @journal.requested_by("Memory tab")
+        def work(task: Task) -> Update:
+            gone = forget.forget_persona(self.bank, persona_id, task)
+            return {self.result: render("forget_report.html", gone=gone), self.deleted: -persona_id}
+
+        yield {self.confirm: gr.Group(visible=False)}
+        yield from self.task.run("Deleting", request, work)
+
+
+def _required(persona_id: int | None) -> int:
+    if persona_id is None:
+        raise MemoirError(NO_PERSONA)
+    return persona_id
+
+
+def _download_field(elem_id: str) -> gr.File:
+    return gr.File(label="Ready to download", visible=False, interactive=False, elem_id=elem_id)
