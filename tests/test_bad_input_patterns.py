@@ -17,8 +17,7 @@ from graph.understanding import acts, follow_ups, question, sentences, times
 from graph.understanding.aliases import People
 from memory.bank.queries.listing import stands_alone
 from memory.importers.benchmarks import dialsim, longmemeval
-from memory.importers.chats.whatsapp import text_and_skip_reason
-from memory.importers.chats.whatsapp_times import read_message_time
+from memory.importers.chats.whatsapp import read_message_time, text_and_skip_reason
 from memory.importers.generic import transcript
 from memory.importers.reading.dialogue import split_utterance
 from memory.search import names, tokens

@@ -6,7 +6,7 @@ import pytest
 
 from memory.bank.bank import Bank
 from memory.importers.chats import whatsapp
-from memory.importers.chats.whatsapp_times import ORDERS, DateOrders, read_message_time
+from memory.importers.chats.whatsapp import ORDERS, DateOrders, read_message_time
 from memory.importers.detect import unpack
 from memory.importers.generic import transcript
 from memory.importers.reading.dialogue import PAUSE

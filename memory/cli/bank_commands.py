@@ -20,9 +20,9 @@ from memory.cli.program import (
     flag,
     positive_number,
     print_result,
+    progress_bar,
     start_of_date,
 )
-from memory.cli.progress_bar import progress_bar
 from memory.dates.expressions import describe_span
 from memory.embedding.embedder import Embedder
 from memory.errors import BankUnavailable, MemoirError

@@ -1,18 +1,27 @@
-"""What all command lines share: commands and their arguments, types of arguments, and how results are printed."""
+"""What all command lines share: commands, types of arguments, how results are printed, and progress bars."""
 
 import argparse
 import json
-from collections.abc import Callable, Iterable
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
 from typing import Any
+
+from tqdm import tqdm
 
 from memory.cli.errors import print_error
 from memory.dates.expressions import last_moment, read_date
 from memory.exporting.json_values import to_json_values
+from memory.progress import Task
 
 MAX_NUMBER = 2**63 - 1
 """The largest integer that SQLite stores."""
+
+PROGRESS_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 
 Arguments = argparse.Namespace
 
@@ -85,6 +94,35 @@ def print_result(arguments: Arguments, value: object, lines: Iterable[str], faul
     if fault:
         print_error(fault)
     return 1 if fault else 0
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Task]:
+    """A task with a progress bar, if there is a terminal, that Ctrl-C cancels.
+
+    The first Ctrl-C cancels once nothing is half done. A second one interrupts at once, unless the task can no longer
+    be cancelled.
+    """
+    with tqdm(total=1, desc=label, bar_format=PROGRESS_FORMAT, leave=False, disable=None) as bar:
+
+        def show(share: float) -> None:
+            bar.update(share - bar.n)
+
+        task = Task(show)
+
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            if task.uncancellable:
+                late = "too late to cancel: the memories are deleted and the file is being cleaned up"
+                tqdm.write(f"memoir: {late}", file=sys.stderr)
+            elif task.cancelled:
+                raise KeyboardInterrupt
+            task.cancel()
+
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield task
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def end_of_date(text: str) -> datetime:
