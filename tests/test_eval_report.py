@@ -15,8 +15,7 @@ from eval.reporting.compare import Incomparable, compare_runs
 from eval.reporting.report import report
 from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
-from eval.runs.folder import Runs
-from eval.runs.run import HistoryCosts, Spec
+from eval.runs.run import HistoryCosts, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import Costs, Gold, Prediction, Probe, RankedHit, Sample, Verdict
 from support.dialsim_show import write_show

@@ -19,10 +19,9 @@ from eval.play.pooled import pool
 from eval.play.replay import Stop, count_asked
 from eval.play.understanding.trained_kinds import read_record
 from eval.runs.experiment import Experiment
-from eval.runs.folder import Runs
 from eval.runs.halves import Half, half_folder, in_half
 from eval.runs.provenance import checksum, code_version, versions
-from eval.runs.run import Run, Spec
+from eval.runs.run import Run, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import TEST, History, Watch
 from graph.models.quantization import resolve_quantization
