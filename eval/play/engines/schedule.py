@@ -7,7 +7,7 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event
@@ -111,8 +111,7 @@ class Schedule:
         self._engine = engine
         self._task_of = task_of
         self._unread = filter(None, map(task_of, histories))
-        self._events: SimpleQueue[tuple[Worker, Future[Batch | MemoirError]] | Future[Task | None]] = SimpleQueue()
-        self._is_reading = False
+        self._events: SimpleQueue[tuple[Worker, Future[Batch | MemoirError]]] = SimpleQueue()
         self._waiting: deque[Task] = deque()
         self._idle: list[Worker] = []
         self._busy: dict[Worker, Task] = {}
@@ -126,20 +125,19 @@ class Schedule:
 
         Raises `WorkerFailed` if a worker failed, and once all else is done, if histories were given up.
         """
-        with ThreadPoolExecutor(1) as reader:
-            for _ in range(jobs):
-                self._send(self._engine.start_worker(), None)
-            self._read(reader)
-            while (self._is_reading or self._waiting or self._busy) and not stop.is_set():
-                yield from self._handle_next()
-                while self._waiting and self._idle:
-                    worker = self._idle.pop()
-                    self._busy[worker] = self._waiting.popleft()
-                    self._send(worker, self._busy[worker])
-                    self._read(reader)
-            until = time.monotonic() + STOP_SECONDS
-            while self._busy and time.monotonic() < until:
-                yield from self._handle_next(goes_on=False)
+        for _ in range(jobs):
+            self._send(self._engine.start_worker(), None)
+        self._read()
+        while (self._waiting or self._busy) and not stop.is_set():
+            yield from self._handle_next()
+            while self._waiting and self._idle:
+                worker = self._idle.pop()
+                self._busy[worker] = self._waiting.popleft()
+                self._send(worker, self._busy[worker])
+                self._read()
+        until = time.monotonic() + STOP_SECONDS
+        while self._busy and time.monotonic() < until:
+            yield from self._handle_next(goes_on=False)
         if self._failed and not stop.is_set():
             raise WorkerFailed(
                 f"Not finished: {', '.join(self._failed)}. Each process that replayed it was killed, perhaps because "
@@ -148,10 +146,13 @@ class Schedule:
         if self._broken_file:
             raise self._broken_file
 
-    def _read(self, reader: ThreadPoolExecutor) -> None:
-        if not self._is_reading:
-            self._is_reading = True
-            reader.submit(next, self._unread, None).add_done_callback(self._events.put)
+    def _read(self) -> None:
+        try:
+            task = next(self._unread, None)
+        except Exception as fault:  # what was read before is replayed first
+            self._broken_file, task = fault, None
+        if task is not None:
+            self._waiting.append(task)
 
     def _send(self, worker: Worker, task: Task | None) -> None:
         try:
@@ -163,14 +164,10 @@ class Schedule:
 
     def _handle_next(self, *, goes_on: bool = True) -> Iterator[tuple[int, Outcome]]:
         try:
-            event = self._events.get(timeout=0.2)  # so that the caller can check its clock
+            worker, future = self._events.get(timeout=0.2)  # so that the caller can check its clock
         except Empty:
             self._say_that_it_waits()
             return
-        if isinstance(event, Future):
-            self._handle_read(event)
-            return
-        worker, future = event
         self._silent_until = math.inf
         try:
             batch = future.result()
@@ -194,15 +191,6 @@ class Schedule:
                 "processor. Still waiting.",
                 SILENT_SECONDS,
             )
-
-    def _handle_read(self, read: Future[Task | None]) -> None:
-        try:
-            task = read.result()
-        except Exception as fault:  # what was read before is replayed first
-            self._broken_file, task = fault, None
-        self._is_reading = False
-        if task is not None:
-            self._waiting.append(task)
 
     def _handle_death(self, task: Task | None, death: Exception) -> None:
         history = task.history.id if task else ""
