@@ -199,10 +199,12 @@ def test_a_missing_file_says_how_to_get_it(evaluator, monkeypatch):
 
 
 def test_a_run_that_goes_on_elsewhere_is_left_alone(evaluator, embedder, data):
-    started = evaluator.start(order(limit=2, data=data))
-    with started[0].lock(), pytest.raises(RunIsBusy):
-        evaluator.run(order(limit=2, data=data), encoder=embedder, started=started)
-    assert evaluator.run(order(limit=2, data=data), encoder=embedder, started=started).is_done
+    asked = [order(limit=2, data=data)]
+    (run,), _ = started = evaluator.start_together(asked)
+    with run.lock(), pytest.raises(RunIsBusy):
+        evaluator.run_together(asked, started, encoder=embedder)
+    evaluator.run_together(asked, started, encoder=embedder)
+    assert run.is_done
 
 
 def start_two_workers(home, data, *options):
@@ -238,7 +240,7 @@ class Deadly(str):
 def test_a_history_that_kills_its_worker_twice_is_named_and_the_others_are_replayed(evaluator, embedder, data):
     request = order(data=data, jobs=2)
     first, second = evaluator.histories(request)
-    run, total = evaluator.start(request)
+    (run,), total = evaluator.start_together([request])
     deadly = replace(first, id="deadly", persona=replace(first.persona, description=Deadly("x")))
     playing = ([(run, request.experiment)], [deadly, second], evaluator.settings.cache_path)
     with pytest.raises(WorkerFailed, match="Not finished: deadly"):
@@ -285,8 +287,8 @@ def test_a_run_stopped_before_it_began_asks_nothing(evaluator, embedder, data):
 
 def test_as_many_probes_are_told_of_as_a_simulation_will_ask(evaluator, embedder, tmp_path):
     asking = RunRequest("dialsim", write_show(tmp_path), with_settings(Experiment(), ["reader=none"]))
-    run, total = started = evaluator.start(asking)
-    evaluator.run(asking, encoder=embedder, started=started)
+    (run,), total = started = evaluator.start_together([asking])
+    evaluator.run_together([asking], started, encoder=embedder)
     assert total == len(run.samples()) == 6
 
 

@@ -100,7 +100,7 @@ def test_our_own_conversations_are_split_by_folder(tmp_path):
 
 def test_a_run_of_one_half_says_so(tmp_path):
     evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
-    run, total = evaluator.start(RunRequest("memoir", half="reporting", limit=70))
+    (run,), total = evaluator.start_together([RunRequest("memoir", half="reporting", limit=70)])
     assert run.spec.portion == "the first 70 of the reporting half"
     assert total == 56  # Ines's
 
