@@ -89,6 +89,11 @@ class Preset:
     remark: str = ""
     by: str = ""
 
+    @property
+    def columns(self) -> tuple[tuple[str, ...], str, str]:
+        """What a table of its rows shows: the metrics, of which ability, and by which axis."""
+        return self.metrics, self.ability, self.by
+
 
 @dataclass(frozen=True, slots=True)
 class Published:

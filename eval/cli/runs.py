@@ -61,7 +61,7 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     rows = _preset_rows(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
     reports = _run_rows(arguments, evaluator, rows)
     preset = PRESETS.get(arguments.preset or "")
-    header, table = render.sweep_rows(reports, *((preset.metrics, preset.ability, preset.by) if preset else ()))
+    header, table = render.sweep_rows(reports, *(preset.columns if preset else ()))
     show(arguments, {"rows": reports}, render.markdown_table(table, header))
 
 

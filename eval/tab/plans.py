@@ -109,7 +109,7 @@ def _plan_table(preset: Preset, request: RunRequest) -> Plan:
     if not rows:
         raise InvalidForm(f"No row of {preset.title} can be run: each needs a feature or model that is missing.")
     left_out = tuple(f"{row.label} (needs {row.needs})" for row in preset.rows if not row.runs_with(model, trained))
-    return Plan(preset.title, rows, left_out, preset.metrics, preset.ability, preset.remark, preset.by)
+    return Plan(preset.title, rows, left_out, preset)
 
 
 def _typed(name: str, value: object) -> str:

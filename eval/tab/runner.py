@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import count, groupby
 from typing import Literal
 
+from eval.benchmarks.types import Preset
 from eval.play.execute import Progress
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.run import Run
@@ -30,18 +31,14 @@ class AlreadyRunning(MemoirError):
 class Plan:
     """Runs to make: requests with their labels. Neighbours that store the same (`Experiment.storing`) run together.
 
-    `left_out` names the rows of a paper's table that cannot be run, and what they need. `metrics` are those of the
-    table, `ability` the part of the benchmark it is about, `remark` what differs from the paper, and `by` the axis by
-    which the table has its figures.
+    `preset` is the paper's table that they are the rows of, and `left_out` names those of its rows that cannot be run,
+    and what they need.
     """
 
     title: str
     requests: tuple[tuple[str, RunRequest], ...]
     left_out: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()
-    ability: str = ""
-    remark: str = ""
-    by: str = ""
+    preset: Preset | None = None
 
     @property
     def is_table(self) -> bool:
