@@ -14,7 +14,6 @@ from typing import Literal
 from eval.benchmarks.types import Preset
 from eval.play.execute import Progress
 from eval.runs.evaluator import Evaluator, RunRequest
-from eval.runs.run import Run
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -136,7 +135,7 @@ class Runner:
                 return
             self._update(position=position, together=len(requests), done=0, total=0, resumed=0, history="")
             runs, total = started = self.evaluator.start_together(requests)
-            resumed = sum(map(_answered, runs))
+            resumed = sum(len(run.answered()) for run in runs)
             names = (*self.status.runs, *zip(labels, (run.name for run in runs), strict=True))
             self._update(done=resumed, total=total * len(requests), resumed=resumed, runs=names)
             position += len(requests)
@@ -154,7 +153,3 @@ class Runner:
     def _update(self, **changes: object) -> None:
         with self._lock:
             self._status = replace(self._status, **changes)  # type: ignore[arg-type]  # the fields of RunStatus
-
-
-def _answered(run: Run) -> int:
-    return len({(s.prediction.history_id, s.probe.id) for s in run.samples()})
