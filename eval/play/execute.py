@@ -11,7 +11,7 @@ from eval.play.engines.processes import Processes
 from eval.play.engines.ray_cluster import RayCluster
 from eval.play.engines.schedule import Engine, Schedule
 from eval.play.models import Models, load_models
-from eval.play.replay import Outcome, Stop, Task, replay_with_costs
+from eval.play.replay import Outcome, Stop, Task, replay
 from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
@@ -102,7 +102,7 @@ def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models
     for task in work:
         if stop.is_set():
             return
-        yield from replay_with_costs(task, experiments, models, stop)
+        yield from replay(task, experiments, models, stop)
 
 
 def _replay_on(

@@ -14,7 +14,7 @@ from threading import Event
 from typing import Protocol
 
 from eval.play.models import Models, load_models
-from eval.play.replay import Outcome, Stop, Task, replay_with_costs
+from eval.play.replay import Outcome, Stop, Task, replay
 from eval.runs.experiment import Experiment
 from eval.types import History
 from memory.errors import MemoirError
@@ -40,11 +40,9 @@ class WorkerFailed(MemoirError):
     """A process that replayed histories failed or was killed."""
 
 
-class Worker(Protocol):
-    """A process that replays one history at a time."""
-
-    def replay(self, task: Task | None) -> Future[Batch | MemoirError]:
-        """Start a task, or go on with the current one: the next outcomes, none when it is finished, or what failed."""
+Worker = Callable[[Task | None], Future[Batch | MemoirError]]
+"""Has a process start a task, or go on with its current one: gives the next outcomes, none when it is finished, or what
+failed."""
 
 
 class Engine(Protocol):
@@ -75,13 +73,13 @@ class Replayer:
         self._outcomes: Iterator[tuple[int, Outcome]] = iter(())
 
     def replay(self, task: Task | None) -> Batch | MemoirError:
-        """See `Worker.replay`."""
+        """See `Worker`."""
         try:
             if self._models is None:
                 self._models = load_models(self._experiments[0], self._cache)
             if task is not None:
                 self._history = task.history.id
-                self._outcomes = replay_with_costs(task, self._experiments, self._models, Event())
+                self._outcomes = replay(task, self._experiments, self._models, Event())
             return self._next_batch()
         except MemoirError as fault:
             return fault
@@ -156,7 +154,7 @@ class Schedule:
 
     def _send(self, worker: Worker, task: Task | None) -> None:
         try:
-            future = worker.replay(task)
+            future = worker(task)
         except self._engine.deaths as death:
             future = Future()
             future.set_exception(death)
