@@ -6,10 +6,12 @@ from tempfile import TemporaryDirectory
 
 from eval.benchmarks import PRESETS
 from eval.cli.output import COMMANDS, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
-from eval.reporting import papers, results, settings_table
+from eval.reporting import papers, results
+from eval.reporting.render import markdown_table
 from eval.reporting.tuning import measure as tuning
 from eval.reporting.tuning import table as tuning_table
 from eval.runs.evaluator import Evaluator
+from eval.settings import settings_rows
 from eval.speed import measure, turn
 from eval.speed import table as speed_table
 from eval.speed.synthetic import Size
@@ -63,8 +65,9 @@ def measure_tuning(arguments: Arguments, evaluator: Evaluator) -> None:
 @COMMANDS.add("settings", WRITE)
 def show_settings(arguments: Arguments, evaluator: Evaluator) -> None:
     """List every setting with its default and meaning."""
-    value = {"settings": settings_table.settings_rows()}
-    show_table(arguments, "settings", value, settings_table.settings_table())
+    rows = settings_rows()
+    table = markdown_table([row | {"variable": f"`{row['variable']}`"} for row in rows], "keys")
+    show_table(arguments, "settings", {"settings": rows}, table)
 
 
 @COMMANDS.add("presets")
