@@ -73,22 +73,22 @@ def answers(run):
 
 def test_a_run_is_kept_probe_by_probe_and_marked_as_done(evaluator, embedder, data):
     seen = []
-    run = evaluator.run(order(limit=6, data=data), watch=seen.append, encoder=embedder)
+    run = evaluator.run(order(limit=6, data=data), watch=lambda *p: seen.append(p), encoder=embedder)
     assert run.is_done
-    assert [p.done for p in seen] == [1, 2, 3, 4, 5, 6]
-    assert {p.total for p in seen} == {6}
+    assert [done for _, done, _ in seen] == [1, 2, 3, 4, 5, 6]
+    assert {total for *_, total in seen} == {6}
     assert len(run.costs()) == 1
 
 
 def test_a_stopped_run_keeps_what_is_done_and_goes_on(evaluator, embedder, data):
     stop = threading.Event()
     run = evaluator.run(
-        order(limit=6, data=data), stop=stop, watch=lambda p: p.done == 2 and stop.set(), encoder=embedder
+        order(limit=6, data=data), stop=stop, watch=lambda _, done, __: done == 2 and stop.set(), encoder=embedder
     )
     assert not run.is_done
     assert len(run.samples()) == 2
     asked = []
-    again = evaluator.run(order(limit=6, data=data), watch=lambda p: asked.append(p.done), encoder=embedder)
+    again = evaluator.run(order(limit=6, data=data), watch=lambda _, done, __: asked.append(done), encoder=embedder)
     assert again.name == run.name
     assert asked == [3, 4, 5, 6]
     assert again.is_done
@@ -267,7 +267,7 @@ def test_ctrl_c_ends_the_workers_and_leaves_no_file_behind(home, data, tmp_path,
 
 def test_a_stopped_run_of_two_workers_keeps_what_they_answered(evaluator, embedder, data, whole):
     stop, seen = threading.Event(), []
-    run = evaluator.run(order(data=data, jobs=2), stop=stop, watch=lambda p: (seen.append(p.done), stop.set()))
+    run = evaluator.run(order(data=data, jobs=2), stop=stop, watch=lambda _, done, __: (seen.append(done), stop.set()))
     assert not run.is_done
     assert 0 < len(run.samples()) == len(seen)
     again = evaluator.run(order(data=data), encoder=embedder)

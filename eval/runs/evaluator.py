@@ -13,7 +13,7 @@ from eval.benchmarks.types import Benchmark
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
 from eval.play.engines.ray_cluster import require_ray
-from eval.play.execute import Progress, execute, with_label
+from eval.play.execute import execute, with_label
 from eval.play.models import load_models
 from eval.play.pooled import pool
 from eval.play.replay import Stop, count_asked
@@ -143,7 +143,7 @@ class Evaluator:
         request: RunRequest,
         *,
         stop: Stop | None = None,
-        watch: Callable[[Progress], None] = lambda progress: None,
+        watch: Watch = lambda history, done, total: None,
         encoder: Embedder | None = None,
     ) -> Run:
         """Run a request, resuming an unfinished run; returns its run, finished unless stopped.
@@ -161,7 +161,7 @@ class Evaluator:
         started: tuple[list[Run], int],
         *,
         stop: Stop | None = None,
-        watch: Callable[[Progress], None] = lambda progress: None,
+        watch: Watch = lambda history, done, total: None,
         encoder: Embedder | None = None,
     ) -> None:
         """Run requests that differ in ranking and reading only, as `start_together` started them.

@@ -12,7 +12,6 @@ from itertools import count, groupby
 from typing import Literal
 
 from eval.benchmarks.types import Preset
-from eval.play.execute import Progress
 from eval.runs.evaluator import Evaluator, RunRequest
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
@@ -140,11 +139,13 @@ class Runner:
             self._update(done=resumed, total=total * len(requests), resumed=resumed, runs=names)
             position += len(requests)
 
-            def watch(progress: Progress, rows: int = len(requests), left: int = len(plan.requests) - position) -> None:
+            waiting = len(plan.requests) - position
+
+            def watch(history: str, done: int, total: int, rows: int = len(requests), left: int = waiting) -> None:
                 # Every request is expected to ask equally many.
-                to_ask = progress.total - progress.done + left * progress.total / rows
+                to_ask = total - done + left * total / rows
                 seconds = (time.monotonic() - started_at) / next(asked) * to_ask
-                self._update(done=progress.done, total=progress.total, history=progress.history, seconds_left=seconds)
+                self._update(done=done, total=total, history=history, seconds_left=seconds)
 
             is_loaded = requests[0].experiment.embedding_model == self.embedder.model
             encoder = self.embedder if is_loaded else None
