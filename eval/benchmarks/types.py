@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.metrics.evidence import Scoring
+from eval.runs.experiment import Experiment, with_settings
 from eval.types import Criterion, History
 from graph.models.registry import is_named
 from memory.search.scoring import FACTORS
@@ -93,6 +94,13 @@ class Preset:
     def columns(self) -> tuple[tuple[str, ...], str, str]:
         """What a table of its rows shows: the metrics, of which ability, and by which axis."""
         return self.metrics, self.ability, self.by
+
+    def experiments(self, base: Experiment) -> tuple[dict[str, Experiment], list[Row]]:
+        """The rows that can be run with the models of an experiment, each changed as its row says, and the others."""
+        model, trained = base.pipeline.model, base.trained_classifier
+        can_run = [row for row in self.rows if row.runs_with(model, trained)]
+        changed = {row.label: with_settings(base, list(row.settings)) for row in can_run}
+        return changed, [row for row in self.rows if row not in can_run]
 
 
 @dataclass(frozen=True, slots=True)
