@@ -11,7 +11,6 @@ import time
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -74,22 +73,22 @@ def answers(run):
 
 def test_a_run_is_kept_probe_by_probe_and_marked_as_done(evaluator, embedder, data):
     seen = []
-    run = evaluator.run(order(limit=6, data=data), watch=seen.append, encoder=embedder)
+    run = evaluator.run(order(limit=6, data=data), watch=lambda *p: seen.append(p), encoder=embedder)
     assert run.is_done
-    assert [p.done for p in seen] == [1, 2, 3, 4, 5, 6]
-    assert {p.total for p in seen} == {6}
+    assert [done for _, done, _ in seen] == [1, 2, 3, 4, 5, 6]
+    assert {total for *_, total in seen} == {6}
     assert len(run.costs()) == 1
 
 
 def test_a_stopped_run_keeps_what_is_done_and_goes_on(evaluator, embedder, data):
     stop = threading.Event()
     run = evaluator.run(
-        order(limit=6, data=data), stop=stop, watch=lambda p: p.done == 2 and stop.set(), encoder=embedder
+        order(limit=6, data=data), stop=stop, watch=lambda _, done, __: done == 2 and stop.set(), encoder=embedder
     )
     assert not run.is_done
     assert len(run.samples()) == 2
     asked = []
-    again = evaluator.run(order(limit=6, data=data), watch=lambda p: asked.append(p.done), encoder=embedder)
+    again = evaluator.run(order(limit=6, data=data), watch=lambda _, done, __: asked.append(done), encoder=embedder)
     assert again.name == run.name
     assert asked == [3, 4, 5, 6]
     assert again.is_done
@@ -199,10 +198,12 @@ def test_a_missing_file_says_how_to_get_it(evaluator, monkeypatch):
 
 
 def test_a_run_that_goes_on_elsewhere_is_left_alone(evaluator, embedder, data):
-    started = evaluator.start(order(limit=2, data=data))
-    with started[0].lock(), pytest.raises(RunIsBusy):
-        evaluator.run(order(limit=2, data=data), encoder=embedder, started=started)
-    assert evaluator.run(order(limit=2, data=data), encoder=embedder, started=started).is_done
+    asked = [order(limit=2, data=data)]
+    (run,), _ = started = evaluator.start_together(asked)
+    with run.lock(), pytest.raises(RunIsBusy):
+        evaluator.run_together(asked, started, encoder=embedder)
+    evaluator.run_together(asked, started, encoder=embedder)
+    assert run.is_done
 
 
 def start_two_workers(home, data, *options):
@@ -238,7 +239,7 @@ class Deadly(str):
 def test_a_history_that_kills_its_worker_twice_is_named_and_the_others_are_replayed(evaluator, embedder, data):
     request = order(data=data, jobs=2)
     first, second = evaluator.histories(request)
-    run, total = evaluator.start(request)
+    (run,), total = evaluator.start_together([request])
     deadly = replace(first, id="deadly", persona=replace(first.persona, description=Deadly("x")))
     playing = ([(run, request.experiment)], [deadly, second], evaluator.settings.cache_path)
     with pytest.raises(WorkerFailed, match="Not finished: deadly"):
@@ -266,7 +267,7 @@ def test_ctrl_c_ends_the_workers_and_leaves_no_file_behind(home, data, tmp_path,
 
 def test_a_stopped_run_of_two_workers_keeps_what_they_answered(evaluator, embedder, data, whole):
     stop, seen = threading.Event(), []
-    run = evaluator.run(order(data=data, jobs=2), stop=stop, watch=lambda p: (seen.append(p.done), stop.set()))
+    run = evaluator.run(order(data=data, jobs=2), stop=stop, watch=lambda _, done, __: (seen.append(done), stop.set()))
     assert not run.is_done
     assert 0 < len(run.samples()) == len(seen)
     again = evaluator.run(order(data=data), encoder=embedder)
@@ -285,8 +286,8 @@ def test_a_run_stopped_before_it_began_asks_nothing(evaluator, embedder, data):
 
 def test_as_many_probes_are_told_of_as_a_simulation_will_ask(evaluator, embedder, tmp_path):
     asking = RunRequest("dialsim", write_show(tmp_path), with_settings(Experiment(), ["reader=none"]))
-    run, total = started = evaluator.start(asking)
-    evaluator.run(asking, encoder=embedder, started=started)
+    (run,), total = started = evaluator.start_together([asking])
+    evaluator.run_together([asking], started, encoder=embedder)
     assert total == len(run.samples()) == 6
 
 
@@ -297,7 +298,7 @@ def test_a_command_that_waits_for_its_first_worker_says_so_once(monkeypatch, cap
         deaths, attempts = (), 1
 
         def start_worker(self):
-            return SimpleNamespace(replay=lambda task: Future())
+            return lambda task: Future()
 
     stop = threading.Event()
     threading.Timer(1.0, stop.set).start()

@@ -8,10 +8,9 @@ import pytest
 
 from eval.__main__ import main
 from eval.benchmarks.perltqa.adapter import load
-from eval.benchmarks.perltqa.generation import seeds as seed_data
-from eval.benchmarks.perltqa.generation.bank import Profile
-from eval.benchmarks.perltqa.generation.questions import find_anchors
-from eval.benchmarks.perltqa.generation.seeds import PARTNERS, draw_seed
+from eval.benchmarks.perltqa.generation import folder
+from eval.benchmarks.perltqa.generation.bank import PARTNERS, Profile, draw_seed
+from eval.benchmarks.perltqa.generation.folder import find_anchors
 from eval.making.writer import prompt, read_prompts
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.detect import unpack
@@ -19,7 +18,7 @@ from memory.types import Skip
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 
-SEEDS = Path(seed_data.__file__).with_suffix(".json")
+SEEDS = Path(folder.__file__).with_name("seeds.json")
 PEOPLE = ("Ana Lima", "Bo Falk", "Cem Arda")
 NAMES = {
     "names": [
@@ -33,7 +32,7 @@ FRIENDS = ("Dora Ek", "Eli Fox", "Flo Gint")
 class Biographer(Author):
     """Writes three personas with three friends each, who build rafts."""
 
-    prompts = read_prompts(seed_data.__file__)
+    prompts = read_prompts(folder.__file__)
 
     def Names(self, data):  # noqa: N802  # the methods have the names of the prompts
         return NAMES

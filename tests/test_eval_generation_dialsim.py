@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from eval.__main__ import main
 from eval.benchmarks.dialsim.adapter import load
-from eval.benchmarks.dialsim.generation import quizzes
-from eval.benchmarks.dialsim.generation.questions import keeps
-from eval.benchmarks.dialsim.generation.quizzes import answerability, dated
-from eval.benchmarks.dialsim.generation.relations import RELATIONS
+from eval.benchmarks.dialsim.generation import folder
+from eval.benchmarks.dialsim.generation.evidence import RELATIONS, answerability, dated
+from eval.benchmarks.dialsim.generation.folder import keeps
 from eval.benchmarks.dialsim.generation.scenes import read_show
 from eval.making.writer import read_prompts
 from support.author import Author
@@ -56,7 +55,7 @@ SCENES = {"Who is Mo's boss?": [1], "What fell into the harbour?": [2], "Who pla
 class Director(Author):
     """Knows the show, and says "Hey!" before every question."""
 
-    prompts = read_prompts(quizzes.__file__)
+    prompts = read_prompts(folder.__file__)
 
     def Triples(self, data):  # noqa: N802  # the methods have the names of the prompts
         stated = TRIPLES.get(data["Day"], []) if "Odo" in data["Scene"] and "swam" not in data["Scene"] else []

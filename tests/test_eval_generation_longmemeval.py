@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from eval.__main__ import main
 from eval.benchmarks.longmemeval.adapter import load
-from eval.benchmarks.longmemeval.generation.draft import KINDS
 from eval.benchmarks.longmemeval.generation.questions import parse_day, read_days
+from eval.benchmarks.longmemeval.generation.sessions import KINDS
 from eval.benchmarks.longmemeval.generation.users import draw_attribute, load_prompts, ontology
 from eval.making.writer import LeftOut
 from support.author import Author

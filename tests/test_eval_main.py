@@ -14,7 +14,7 @@ from eval.__main__ import main
 from eval.benchmarks import PRESETS
 from eval.benchmarks.types import Preset, Row
 from eval.cli.output import marks, write_between_marks
-from eval.reporting import encoders, results
+from eval.reporting import results
 from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
@@ -480,12 +480,12 @@ def test_a_table_of_results_is_put_between_its_marks(evaluator, name, tmp_path):
 
 
 def test_the_encoders_stand_side_by_side_with_their_means(evaluator, monkeypatch):
-    monkeypatch.setattr(encoders, "LINES", [results.ResultLine("memoir", ("session_recall@5",))])
-    monkeypatch.setattr(encoders, "installed", lambda: [minilm.NAME])
-    ((line, reports),) = encoders.measure(evaluator, 1, lambda *_: None)
+    monkeypatch.setattr(results, "LINES", [results.ResultLine("memoir", ("session_recall@5",))])
+    monkeypatch.setattr(results, "installed", lambda: [minilm.NAME])
+    ((line, reports),) = results.measure_encoders(evaluator, 1, lambda *_: None)
     figures = reports[minilm.NAME].metrics
     mean = (figures["session_recall_all@5"].value + figures["turn_recall@10"].value) / 2
-    rows = encoders.to_markdown([(line, {**reports, "other": reports[minilm.NAME]})]).splitlines()
+    rows = results.encoders_to_markdown([(line, {**reports, "other": reports[minilm.NAME]})]).splitlines()
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if row.startswith("|")]
     assert cells[0] == ["benchmark", "metric", minilm.NAME, "other", "n"]
     assert [row[1] for row in cells[2:-1]] == ["session_recall@5", "session_recall_all@5", "turn_recall@10"]

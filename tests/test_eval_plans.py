@@ -54,7 +54,7 @@ def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_pa
     made = make_plan(evaluator, FormValues("perltqa", data=str(tmp_path), preset=preset.name))
     assert [label for label, _ in made.requests] == [row.label for row in preset.rows if not row.needs]
     assert len(made.left_out) == sum(bool(row.needs) for row in preset.rows)
-    assert made.metrics == preset.metrics
+    assert made.preset == preset
 
 
 @pytest.mark.parametrize(

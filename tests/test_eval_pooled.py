@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
@@ -11,9 +12,9 @@ from eval.metrics.scores import score
 from eval.play.ids import Leak
 from eval.play.models import load_models
 from eval.play.pooled import POOLED, CannotPool, pool
-from eval.play.replay import replay
+from eval.play.replay import Task, replay
 from eval.runs.experiment import Experiment, with_settings
-from eval.types import Costs, Gold, Probe
+from eval.types import Gold, Probe
 from memory.bank.bank import Bank
 from support.invented_history import ASKED, FIRST, MEMORIES, SESSIONS, life, session
 
@@ -39,9 +40,10 @@ def asked(tmp_path, embedder):
     def ask(*histories, settings=()):
         experiment = with_settings(Experiment(), ["pooled=true", "reader=none", *settings])
         models = load_models(experiment, tmp_path / "embeddings.db", embedder)
-        costs = Costs()
-        samples = list(replay(as_read(*histories), experiment, models, costs))
-        return {sample.probe.question: sample for sample in samples}, costs
+        together = as_read(*histories)
+        task = Task(together, {0: together.probes})
+        *samples, spent = (outcome for _, outcome in replay(task, [experiment], models, Event()))
+        return {sample.probe.question: sample for sample in samples}, spent.costs
 
     return ask
 

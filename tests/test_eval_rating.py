@@ -14,9 +14,8 @@ from eval.__main__ import main
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
 from eval.rating.sheet import COLUMNS, REFERENCE, SCORES, Filled, Rating, Reply, SheetUnusable
-from eval.runs.folder import Runs
-from eval.runs.run import Spec
-from eval.tab.rating_panel import RatingPanel
+from eval.runs.run import Runs, Spec
+from eval.tab.runs_panel import RatingPanel
 from eval.types import Figure, Gold, Prediction, Probe, Sample, ShownHit
 from memory.types import TurnDraft
 

@@ -70,7 +70,7 @@ def test_killed_workers_and_a_killed_node_change_no_figure(cluster, data, embedd
     local = evaluator.run(order(data), encoder=embedder)
     seen = []
 
-    def kill(progress):
+    def kill(*progress):
         """Kill the workers after the first answer, and a node after the first one of those that replace them."""
         seen.append(progress)
         if len(seen) == 1:

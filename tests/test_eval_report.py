@@ -1,6 +1,7 @@
 """A report holds every figure of a run with its interval, and says where each comes from; on samples made by hand."""
 
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
@@ -9,14 +10,13 @@ from eval.making.questions import graph_history
 from eval.metrics.intervals import INTERVALS
 from eval.metrics.significance import Difference
 from eval.play.models import Models
-from eval.play.replay import replay
+from eval.play.replay import Task, replay
 from eval.reporting import render
 from eval.reporting.compare import Incomparable, compare_runs
 from eval.reporting.report import report
 from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
-from eval.runs.folder import Runs
-from eval.runs.run import HistoryCosts, Spec
+from eval.runs.run import HistoryCosts, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import Costs, Gold, Prediction, Probe, RankedHit, Sample, Verdict
 from support.dialsim_show import write_show
@@ -265,8 +265,9 @@ def test_a_show_gives_a_complete_report(tmp_path, embedder):
 def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, embedder, classifier):
     history = graph_history(next(find("memoir").load(OWN_FILES["memoir"])), limit=6)
     tools = Models(_cached(tmp_path, embedder), classifier)
-    samples = list(replay(history, Experiment(), tools, costs := Costs()))
-    assert len(samples) == costs.probes == len(history.probes) > 0
+    task = Task(history, {0: history.probes})
+    *samples, spent = (outcome for _, outcome in replay(task, [Experiment()], tools, Event()))
+    assert len(samples) == spent.costs.probes == len(history.probes) > 0
     assert all(s.prediction.found for s in samples)
     assert any(s.verdict and s.verdict.state == "right" for s in samples)
 

@@ -44,8 +44,8 @@ def test_rows_asked_together_answer_as_each_alone_and_store_each_history_once(ev
     asked = requests(questions, *ROWS)
     started = runs, _ = evaluator.start_together(asked)
     seen = []
-    evaluator.run_together(asked, started, encoder=embedder, watch=seen.append)
-    assert [(p.done, p.total) for p in seen] == [(n, 10) for n in range(1, 11)]
+    evaluator.run_together(asked, started, encoder=embedder, watch=lambda *p: seen.append(p))
+    assert [p[1:] for p in seen] == [(n, 10) for n in range(1, 11)]
     assert all(run.is_done for run in runs)
     stored = [sum(cost.costs.turns for cost in run.costs()) for run in runs]
     assert stored[0] > 0
@@ -59,7 +59,9 @@ def test_rows_asked_together_answer_as_each_alone_and_store_each_history_once(ev
 def test_rows_that_are_stopped_go_on_together(evaluator, embedder, questions):
     asked, stop = requests(questions, *ROWS[:2]), threading.Event()
     started = evaluator.start_together(asked)
-    evaluator.run_together(asked, started, encoder=embedder, stop=stop, watch=lambda p: p.done == 3 and stop.set())
+    evaluator.run_together(
+        asked, started, encoder=embedder, stop=stop, watch=lambda _, done, __: done == 3 and stop.set()
+    )
     assert [len(run.samples()) for run in started[0]] == [2, 1]
     again = evaluator.start_together(asked)
     assert [run.name for run in again[0]] == [run.name for run in started[0]]

@@ -12,8 +12,7 @@ from eval.judging.judge import Judge
 from eval.judging.rubric import order_score
 from eval.reporting.render import to_markdown
 from eval.reporting.report import report
-from eval.runs.folder import Runs
-from eval.runs.run import Spec
+from eval.runs.run import Runs, Spec
 from eval.types import Gold, Sample, Verdict
 from graph.models.limits import bounded_schema
 from test_eval_judge import PREDICTION, PROBE

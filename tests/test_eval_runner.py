@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.play.execute import Progress
 from eval.runs.evaluator import RunRequest
 from eval.runs.experiment import Experiment, with_settings
 from eval.tab.runner import AlreadyRunning, Plan, Runner
@@ -31,14 +30,14 @@ class Evaluator:
         if self.fault:
             raise self.fault
         before = len(self.encoders)
-        return [SimpleNamespace(name=f"run-{before + n}", samples=list) for n in range(len(orders))], 4
+        return [SimpleNamespace(name=f"run-{before + n}", answered=set) for n in range(len(orders))], 4
 
     def run_together(self, orders, started, *, stop, watch, encoder):
         self.encoders.append(encoder)
         total = 4 * len(orders)
         for done in range(1, total + 1):
             assert self.let.acquire(timeout=WAIT)
-            watch(Progress(done, total, "ines"))
+            watch("ines", done, total)
             self.asked.release()
             if stop.is_set():
                 return

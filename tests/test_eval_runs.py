@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from eval.runs import provenance
-from eval.runs.folder import Runs
 from eval.runs.provenance import ROOT, checksum
-from eval.runs.run import HistoryCosts, RunIsBusy, Spec, UnknownRun
+from eval.runs.run import HistoryCosts, RunIsBusy, Runs, Spec, UnknownRun
 from eval.types import Costs, Prediction, RankedHit, Sample, ShownHit, Verdict
 from support.invented_history import ASKED, PROBES
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from eval.__main__ import main
-from eval.speed import banks, measure, references, table
-from eval.speed.banks import Size
+from eval.speed import measure, references, table
 from eval.speed.references import Missing
-from eval.speed.synthetic import A_SESSION, Life, Mixtures
+from eval.speed.synthetic import A_SESSION, Life, Mixtures, Size, make_bank, sessions_of
 from memory.bank.bank import Bank
 from memory.search import tokens as lexical
 from memory.types import PersonaDraft
@@ -112,14 +111,14 @@ def test_a_bank_that_was_broken_off_is_made_anew(tmp_path, embedder):
     half = tmp_path / "1x40-seed-0"
     half.mkdir()
     (half / "bank.db").write_text("half")
-    world = banks.make(tmp_path, size, life, ["Hello."], embedder, SILENT)
+    world = make_bank(tmp_path, size, life, ["Hello."], embedder, SILENT)
     assert len(Bank(world.path).memories(world.personas[0])) == 40
 
 
 def test_a_bank_that_was_made_before_is_taken_as_it_is(tmp_path, embedder):
-    first = banks.make(tmp_path, Size(2, 20), Life(), ["Hello."], embedder, SILENT)
+    first = make_bank(tmp_path, Size(2, 20), Life(), ["Hello."], embedder, SILENT)
     before = first.path.stat().st_mtime_ns
-    assert banks.make(tmp_path, Size(2, 20), Life(), ["Hello."], embedder, SILENT) == first
+    assert make_bank(tmp_path, Size(2, 20), Life(), ["Hello."], embedder, SILENT) == first
     assert first.path.stat().st_mtime_ns == before
 
 
@@ -157,7 +156,7 @@ def test_a_smaller_life_is_the_beginning_of_a_larger():
 
 def test_personas_share_a_life_without_sharing_a_session():
     size = Size(5, 3 * A_SESSION)
-    numbers = [number for persona in range(5) for number in banks.sessions_of(size, persona)]
+    numbers = [number for persona in range(5) for number in sessions_of(size, persona)]
     assert sorted(numbers) == list(range(15))
     told = [s.external_id for p in range(5) for s in Life().sessions(size.memories, first=p, every=5)]
     assert told == [f"session {number}" for number in numbers]
@@ -200,7 +199,7 @@ def test_every_memory_has_a_vector_and_encoded_texts_have_their_own(tmp_path, em
     life = Life()
     (session,) = life.sessions(A_SESSION)
     texts = [t.text for t in session.turns[:3]]
-    world = banks.make(tmp_path, Size(1, 100), life, texts, embedder, SILENT)
+    world = make_bank(tmp_path, Size(1, 100), life, texts, embedder, SILENT)
     held = references.read(Bank(world.path), embedder.model, embedder.dimensions)
     assert np.allclose(np.linalg.norm(held.vectors, axis=1), 1, atol=1e-5)
     assert np.allclose(held.vectors[:3], embedder.encode(texts), atol=1e-6)

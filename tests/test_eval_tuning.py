@@ -10,12 +10,22 @@ from hypothesis import strategies as st
 
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
-from eval.play.retrieval_under_test import RetrievalUnderTest
 from eval.reporting import results
-from eval.reporting.tuning import choice, grid, measure
-from eval.reporting.tuning.choice import best, choose, overall, trials
-from eval.reporting.tuning.differences import ProbeValue, change, mean_change
-from eval.reporting.tuning.grid import GRID, constants_of, off, with_constants
+from eval.reporting.tuning import choice, measure
+from eval.reporting.tuning.choice import (
+    GRID,
+    ProbeValue,
+    best,
+    change,
+    choose,
+    constants_of,
+    mean_change,
+    off,
+    overall,
+    trials,
+    with_constants,
+)
+from eval.reporting.tuning.players import RetrievalUnderTest
 from eval.reporting.tuning.table import to_markdown
 from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
@@ -90,7 +100,7 @@ def test_our_own_conversations_are_split_by_folder(tmp_path):
 
 def test_a_run_of_one_half_says_so(tmp_path):
     evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
-    run, total = evaluator.start(RunRequest("memoir", half="reporting", limit=70))
+    (run,), total = evaluator.start_together([RunRequest("memoir", half="reporting", limit=70)])
     assert run.spec.portion == "the first 70 of the reporting half"
     assert total == 56  # Ines's
 
@@ -203,8 +213,7 @@ def test_what_is_kept_between_settings_changes_no_ranking(tmp_path, embedder, cl
 def evaluator(tmp_path, monkeypatch):
     """An evaluator of two tiny benchmarks, and a grid of two constants."""
     small = {"search.dense_weight": (0, 0.5, 0.8), "search.neighbours": (0, 0.15)}
-    for module in (grid, choice):
-        monkeypatch.setattr(module, "GRID", small)
+    monkeypatch.setattr(choice, "GRID", small)
     monkeypatch.setattr("eval.reporting.tuning.table.GRID", small)
     evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
     monkeypatch.setattr(

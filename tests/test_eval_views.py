@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from eval.benchmarks.types import Preset
 from eval.reporting.render import HEADLINES, METRICS
 from eval.runs.evaluator import RunRequest
 from eval.tab.drill_down import EvidencePiece
@@ -39,7 +40,7 @@ def sample(**gold):
         render_trace(sample()),
         render_status(RunStatus(1, "running", PLAN, done=1, total=4, history=BAD)),
         render_status(RunStatus(1, "failed", PLAN, error=BAD)),
-        render_table_notes(Plan("", (), (BAD,), ability=BAD, remark=BAD)),
+        render_table_notes(Plan("", (), (BAD,), Preset("", "", "", "", (), (), ability=BAD, remark=BAD))),
         render("run_card.html", name=BAD, values={BAD: BAD}),
         render("run_delete.html", name=BAD, answers=1),
         render("download_steps.html", title=BAD, text=BAD),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.metrics.evidence import Scoring
+from eval.runs.experiment import Experiment, with_settings
 from eval.types import Criterion, History
 from graph.models.registry import is_named
 from memory.search.scoring import FACTORS
@@ -89,6 +90,18 @@ class Preset:
     remark: str = ""
     by: str = ""
 
+    @property
+    def columns(self) -> tuple[tuple[str, ...], str, str]:
+        """What a table of its rows shows: the metrics, of which ability, and by which axis."""
+        return self.metrics, self.ability, self.by
+
+    def experiments(self, base: Experiment) -> tuple[dict[str, Experiment], list[Row]]:
+        """The rows that can be run with the models of an experiment, each changed as its row says, and the others."""
+        model, trained = base.pipeline.model, base.trained_classifier
+        can_run = [row for row in self.rows if row.runs_with(model, trained)]
+        changed = {row.label: with_settings(base, list(row.settings)) for row in can_run}
+        return changed, [row for row in self.rows if row not in can_run]
+
 
 @dataclass(frozen=True, slots=True)
 class Published:
@@ -146,16 +159,14 @@ def load_tables(benchmark: str, folder: str = "") -> tuple[Preset, ...]:
     later is taken. "recall@1,5" is "recall@1" and "recall@5". Remarks may quote the file's `texts`.
     """
     file = _read_tables(folder or benchmark)
-    names = dict(RETRIEVERS)
-    for name, text in file["names"].items():
-        names[name] = tuple(_words(text, names))
+    names = read_names(file["names"])
     return tuple(
         Preset(
             name,
             table["title"],
             benchmark,
             ", ".join(filter(None, [file["paper"], table.get("source")])),
-            at_cutoffs(_words(table["metrics"], names)),
+            at_cutoffs(expand(table["metrics"], names)),
             tuple(_rows(table, names)),
             table.get("ability", ""),
             table.get("remark", file["remark"]).format(**file["texts"]),
@@ -178,7 +189,7 @@ def _read_tables(folder: str) -> dict[str, Any]:
 def _rows(table: Mapping[str, Any], names: Mapping[str, Sequence[str]]) -> Iterator[Row]:
     for label, settings, *needs in [*_product(table), *table.get("rows", ())]:
         chosen: dict[str, str] = {}
-        for setting in _words(f"{table.get('settings', '')} {settings}", names):
+        for setting in expand(f"{table.get('settings', '')} {settings}", names):
             name = setting.partition("=")[0]
             chosen.pop(name, None)
             chosen[name] = setting
@@ -196,7 +207,16 @@ def _need(text: str) -> str:
     return NEEDS[name].format(model) if name in NEEDS else text
 
 
-def _words(text: str, names: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def read_names(texts: Mapping[str, str]) -> dict[str, Sequence[str]]:
+    """What names stand for: those of `RETRIEVERS`, and these, each of which may use those before it."""
+    names: dict[str, Sequence[str]] = dict(RETRIEVERS)
+    for name, text in texts.items():
+        names[name] = tuple(expand(text, names))
+    return names
+
+
+def expand(text: str, names: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The words of a text, with what a name stands for in its place."""
     for word in text.split():
         yield from names.get(word, (word,))
 

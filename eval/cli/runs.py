@@ -61,7 +61,7 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     rows = _preset_rows(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
     reports = _run_rows(arguments, evaluator, rows)
     preset = PRESETS.get(arguments.preset or "")
-    header, table = render.sweep_rows(reports, *((preset.metrics, preset.ability, preset.by) if preset else ()))
+    header, table = render.sweep_rows(reports, *(preset.columns if preset else ()))
     show(arguments, {"rows": reports}, render.markdown_table(table, header))
 
 
@@ -69,13 +69,10 @@ def _preset_rows(arguments: Arguments, base: Experiment) -> list[tuple[str, Expe
     preset = PRESETS[arguments.preset]
     if preset.benchmark != arguments.benchmark:
         raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
-    rows = []
-    for row in preset.rows:
-        if row.runs_with(base.pipeline.model, base.trained_classifier):
-            rows.append((row.label, with_settings(base, list(row.settings))))
-        else:
-            print_error(f"Skipped the row “{row.label}”: it needs {row.needs}.")
-    return rows
+    experiments, left_out = preset.experiments(base)
+    for row in left_out:
+        print_error(f"Skipped the row “{row.label}”: it needs {row.needs}.")
+    return list(experiments.items())
 
 
 def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]) -> dict[str, Report]:

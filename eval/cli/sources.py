@@ -1,8 +1,10 @@
 """Download, compile and generate benchmark files, and train models on them."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 from eval import benchmarks
 from eval.benchmarks.dialsim.generation import folder as dialsim
@@ -119,8 +121,7 @@ def _amount(name: str, default: int, what: str) -> Argument:
 )
 def generate_dialsim(arguments: Arguments, evaluator: Evaluator) -> int:
     """Make questions about a show from its script."""
-    plan = dialsim.Plan(arguments.model, arguments.seed, arguments.threshold)
-    return _generate(arguments, evaluator, "dialsim", dialsim.generate, arguments.script, arguments.quiz, plan)
+    return _generate(arguments, evaluator, "dialsim", dialsim, arguments.script, arguments.quiz)
 
 
 @GENERATE.add(
@@ -130,8 +131,7 @@ def generate_dialsim(arguments: Arguments, evaluator: Evaluator) -> int:
 )
 def generate_longmemeval(arguments: Arguments, evaluator: Evaluator) -> int:
     """Make questions about invented users, with the chats that answer them."""
-    plan = longmemeval.Plan(arguments.model, arguments.seed, arguments.threshold, questions=arguments.questions)
-    return _generate(arguments, evaluator, "longmemeval", longmemeval.generate, arguments.attributes, plan)
+    return _generate(arguments, evaluator, "longmemeval", longmemeval, arguments.attributes)
 
 
 @GENERATE.add(
@@ -142,9 +142,7 @@ def generate_longmemeval(arguments: Arguments, evaluator: Evaluator) -> int:
 )
 def generate_madial(arguments: Arguments, evaluator: Evaluator) -> int:
     """Make users with memories, and dialogues that bring them up."""
-    amounts = {"events": arguments.events, "dialogues": arguments.dialogues}
-    plan = madial.Plan(arguments.model, arguments.seed, arguments.threshold, **amounts)
-    return _generate(arguments, evaluator, "madial-bench", madial.generate, arguments.users, plan)
+    return _generate(arguments, evaluator, "madial-bench", madial, arguments.users)
 
 
 @GENERATE.add(
@@ -155,18 +153,19 @@ def generate_madial(arguments: Arguments, evaluator: Evaluator) -> int:
 )
 def generate_perltqa(arguments: Arguments, evaluator: Evaluator) -> int:
     """Make personas with memories and questions about them."""
-    amounts = {"events": arguments.events, "questions": arguments.questions}
-    plan = perltqa.Plan(arguments.model, arguments.seed, arguments.threshold, **amounts)
-    return _generate(arguments, evaluator, "perltqa", perltqa.generate, arguments.personas, plan)
+    return _generate(arguments, evaluator, "perltqa", perltqa, arguments.personas)
 
 
-def _generate(
-    arguments: Arguments, evaluator: Evaluator, benchmark: str, generate: Callable[..., Generated], *what: object
-) -> int:
-    """Make the files, and say what was made and what was left out; 1 if a part could not be made."""
+def _generate(arguments: Arguments, evaluator: Evaluator, benchmark: str, recipe: ModuleType, *what: object) -> int:
+    """Make the files, and say what was made and what was left out; 1 if a part could not be made.
+
+    The options that `recipe.Plan` has a field for make the plan.
+    """
+    options = vars(arguments)
+    plan = recipe.Plan(**{field.name: options[field.name] for field in fields(recipe.Plan) if field.name in options})
     model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
     with progress_bars("part") as watch:
-        done = generate(arguments.folder, *what, model, watch)
+        done: Generated = recipe.generate(arguments.folder, *what, plan, model, watch)
     for fault in done.failed:
         print_error(f"{fault}. Run the same command again to try it again")
     counts = ", ".join(f"{number} {kind}" for kind, number in done.counts.items())

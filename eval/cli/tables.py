@@ -6,13 +6,15 @@ from tempfile import TemporaryDirectory
 
 from eval.benchmarks import PRESETS
 from eval.cli.output import COMMANDS, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
-from eval.reporting import encoders, papers, results, settings_table
+from eval.reporting import papers, results
+from eval.reporting.render import markdown_table
 from eval.reporting.tuning import measure as tuning
 from eval.reporting.tuning import table as tuning_table
 from eval.runs.evaluator import Evaluator
+from eval.settings import settings_rows
 from eval.speed import measure, turn
 from eval.speed import table as speed_table
-from eval.speed.banks import Size
+from eval.speed.synthetic import Size
 from memory.cli.errors import INTERRUPTED, print_error
 from memory.cli.program import Arguments, argument, flag, number, positive_number
 from memory.embedding.embedder import Embedder
@@ -30,8 +32,10 @@ def measure_results(arguments: Arguments, evaluator: Evaluator) -> None:
 def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark with each packaged encoder, without a reader."""
     with progress_bars("probe") as watch:
-        done = encoders.measure(evaluator, arguments.jobs, watch)
-    show_table(arguments, "encoders", {line.title: reports for line, reports in done}, encoders.to_markdown(done))
+        done = results.measure_encoders(evaluator, arguments.jobs, watch)
+    show_table(
+        arguments, "encoders", {line.title: reports for line, reports in done}, results.encoders_to_markdown(done)
+    )
 
 
 @COMMANDS.add(
@@ -61,8 +65,9 @@ def measure_tuning(arguments: Arguments, evaluator: Evaluator) -> None:
 @COMMANDS.add("settings", WRITE)
 def show_settings(arguments: Arguments, evaluator: Evaluator) -> None:
     """List every setting with its default and meaning."""
-    value = {"settings": settings_table.settings_rows()}
-    show_table(arguments, "settings", value, settings_table.settings_table())
+    rows = settings_rows()
+    table = markdown_table([row | {"variable": f"`{row['variable']}`"} for row in rows], "keys")
+    show_table(arguments, "settings", {"settings": rows}, table)
 
 
 @COMMANDS.add("presets")

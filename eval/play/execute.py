@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from eval.play.engines.processes import Processes
 from eval.play.engines.ray_cluster import RayCluster
 from eval.play.engines.schedule import Engine, Schedule
 from eval.play.models import Models, load_models
-from eval.play.replay import Outcome, Stop, Task, replay_with_costs
+from eval.play.replay import Outcome, Stop, Task, replay
 from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
@@ -23,18 +22,9 @@ ENGINES: Mapping[str, Callable[[Sequence[Experiment], Path, int], Engine]] = {"l
 """Where histories are replayed: in processes of this machine, or on the nodes of a Ray cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far runs are: probes answered, of those known so far, and the id of the current history."""
-
-    done: int
-    total: int
-    history: str
-
-
-def with_label(watch: Watch, label: str) -> Callable[[Progress], None]:
+def with_label(watch: Watch, label: str) -> Watch:
     """Show the progress of a run under a label."""
-    return lambda progress: watch(label, progress.done, progress.total)
+    return lambda history, done, total: watch(label, done, total)
 
 
 def execute(
@@ -47,7 +37,7 @@ def execute(
     engine: str = "local",
     models: Models | None = None,
     stop: Stop | None = None,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    watch: Watch = lambda history, done, total: None,
 ) -> None:
     """Replay what the runs have not answered yet, and append each sample to its run.
 
@@ -55,7 +45,7 @@ def execute(
     `histories` are read as needed, so that not all of them need to fit in memory. `cache` is the file of embeddings,
     `total` the number of all probes of a run. Answers depend neither on `jobs` nor on `engine`: one process replays a
     history from start to end. `models` are used in this process. `stop` is checked between probes, and `watch` called
-    after each.
+    after each with its history, the probes answered and those known so far.
     """
     runs, experiments = [run for run, _ in rows], [experiment for _, experiment in rows]
     answered = [run.answered() for run in runs]
@@ -81,7 +71,7 @@ def execute(
                 answered[row].add(key)
                 runs[row].append_sample(outcome)
                 done += 1
-            watch(Progress(done, max(total * len(runs), done), outcome.prediction.history_id))
+            watch(outcome.prediction.history_id, done, max(total * len(runs), done))
     if not stop.is_set():
         for run in runs:
             run.mark_done()
@@ -102,7 +92,7 @@ def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models
     for task in work:
         if stop.is_set():
             return
-        yield from replay_with_costs(task, experiments, models, stop)
+        yield from replay(task, experiments, models, stop)
 
 
 def _replay_on(

@@ -13,11 +13,11 @@ from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sor
 from eval.play.models import Models
 from eval.play.pooled import Part
 from eval.play.prediction import make_prediction, with_time_range
-from eval.play.searchers import WHOLE, AdjustedSearcher, EvidenceSearcher, adjustments
+from eval.play.searchers import WHOLE, ExperimentSearcher
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
 from eval.play.understanding.time_range import TimeRange, read_time_range
-from eval.runs.experiment import WHOLE_SESSIONS, Experiment, ReaderInput
+from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
@@ -31,7 +31,6 @@ from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_session
 from memory.search.indexer import embed_all
-from memory.search.searcher import Searcher
 from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
 
 if TYPE_CHECKING:
@@ -70,27 +69,18 @@ class MemoryUnderTest:
         self._bank = Bank(self.home / "bank.db")
         self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
-        self._searchers: dict[tuple[ReaderInput, float, str], Searcher] = {}
+        self._searcher = ExperimentSearcher(self._bank, self.models.embedder, self.experiment)
         self.ask_as(self.experiment, self.costs)
 
     def ask_as(self, experiment: Experiment, costs: Costs) -> None:
         """Ask from here on as another experiment does, of which the same is stored, and add to other costs."""
-        self.experiment, self.costs = experiment, costs
-        key = (experiment.given, experiment.strength_days, experiment.outside)
-        if key not in self._searchers:
-            self._searchers[key] = self._make_searcher()
-        self._searcher = self._searchers[key]
+        self.experiment = self._searcher.experiment = experiment
+        self.costs = costs
         settings = pipeline_settings(experiment)
         if self.models.chat is not None and settings.method == "auto":
             settings = replace(settings, method=_reading_method(self.models.chat), check="none")
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
-
-    def _make_searcher(self) -> Searcher:
-        given, adjusted, embedder = self.experiment.given, adjustments(self.experiment), self.models.embedder
-        if given != "memory":
-            return EvidenceSearcher(self._bank, embedder, given)
-        return AdjustedSearcher(self._bank, embedder, adjusted) if adjusted else Searcher(self._bank, embedder)
 
     # --- storing
 
@@ -181,8 +171,8 @@ class MemoryUnderTest:
             NoCandidates: the benchmark gives the probe nothing in the setting of the experiment.
         """
         self._learn()
-        if isinstance(self._searcher, EvidenceSearcher):
-            is_setting = self.experiment.given.startswith(SETTING)
+        if (given := self.experiment.given) != "memory":
+            is_setting = given.startswith(SETTING)
             named = self._candidates(probe) if is_setting else self._evidence(probe.gold)
             self._searcher.is_named = lambda memory: self._ids.holds_any(memory, named)
         started = time.perf_counter()

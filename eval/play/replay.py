@@ -30,12 +30,13 @@ class Task:
     probes: Mapping[int, tuple[Probe, ...]]
 
 
-def replay_with_costs(
-    task: Task, experiments: Sequence[Experiment], models: Models, stop: Stop
-) -> Iterator[tuple[int, Outcome]]:
-    """Yield each sample of a history as it is answered, by the number of its experiment, and what each of them cost.
+def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: Stop) -> Iterator[tuple[int, Outcome]]:
+    """Store a history in a fresh bank and ask its probes.
 
-    The experiments store the same (`Experiment.storing` is equal), so the first one to ask pays for storing.
+    Yields each sample as it is answered, by the number of its experiment, and what each experiment cost. Probes that
+    belong to a session are asked while that session is played (DialSim); all others after the last one, where the date
+    of a probe decides what is known. The experiments store the same (`Experiment.storing` is equal), so the first one
+    to ask pays for storing.
     """
     embedder, memory = models.embedder, None
     with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
@@ -43,7 +44,7 @@ def replay_with_costs(
             seconds, texts, found = embedder.seconds, embedder.texts, embedder.found
             started, costs = time.perf_counter(), Costs()
             if _is_simulated(task.history):
-                samples = replay(replace(task.history, probes=probes), experiments[number], models, costs)
+                samples = _simulate(replace(task.history, probes=probes), experiments[number], models, costs)
             else:
                 if memory is None:
                     memory = _store(Path(home), task.history, experiments[number], models, costs)
@@ -67,16 +68,8 @@ def replay_with_costs(
             )
 
 
-def replay(history: History, experiment: Experiment, models: Models, costs: Costs) -> Iterator[Sample]:
-    """Store a history in a fresh bank and ask each probe as of its date.
-
-    Probes that belong to a session are asked while that session is played (DialSim); all others after the last one,
-    where the date of a probe decides what is known. `costs` is added to.
-    """
+def _simulate(history: History, experiment: Experiment, models: Models, costs: Costs) -> Iterator[Sample]:
     with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
-        if not _is_simulated(history):
-            yield from _ask(_store(Path(home), history, experiment, models, costs), history.probes)
-            return
         # Only the simulator replays under other names; elsewhere the probes would keep the old ones.
         played = rename(history, experiment.simulation.names, experiment.seed)
         memory = MemoryUnderTest(Path(home), played, experiment, models, costs)

@@ -1,7 +1,7 @@
-"""Searchers that find something else than a chat does.
+"""A searcher that finds what an experiment gives the reader.
 
-One adjusts what the memory finds before the best are taken: memories fade, or those of another time are dropped. The
-other gives the reader nothing, everything, the latest, the evidence, all but it, or the candidates of a benchmark. That
+It may adjust what the memory finds before the best are taken: memories fade, or those of another time are dropped. Or
+it gives the reader nothing, everything, the latest, the evidence, all but it, or the candidates of a benchmark. That
 bounds what retrieval contributes: "nothing" is the reader alone, "oracle" is retrieval that never fails.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from eval.runs.experiment import Experiment, ReaderInput
+from eval.runs.experiment import Experiment
 from graph.understanding.times import is_of_time
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
@@ -28,12 +28,17 @@ Adjust = Callable[[Hit, datetime, Subject], Hit]
 """Changes a hit of a question that is asked at a moment and about a subject."""
 
 
-class AdjustedSearcher(Searcher):
-    """Adjusts every hit that is ranked at all, and takes the best k of each store only then."""
+class ExperimentSearcher(Searcher):
+    """Finds what an experiment gives the reader; another `experiment` may be set before each question.
 
-    def __init__(self, bank: Bank, embedder: Embedder, adjustments: Sequence[Adjust]) -> None:
+    `is_named` tells which memories are evidence for the current question, or candidates in a setting of the benchmark;
+    set it before each.
+    """
+
+    def __init__(self, bank: Bank, embedder: Embedder, experiment: Experiment) -> None:
         super().__init__(bank, embedder)
-        self.adjustments = adjustments
+        self.experiment = experiment
+        self.is_named: Callable[[Memory], bool] = lambda memory: False
 
     def search(
         self,
@@ -43,20 +48,46 @@ class AdjustedSearcher(Searcher):
         settings: SearchSettings | None = None,
         subject: Subject | None = None,
     ) -> tuple[Hit, ...]:
-        """The best k memories of each store that are not dropped, then the others."""
-        settings, subject = settings or SearchSettings(), subject or Subject()
-        ranked = replace(settings, k=max(settings.k, settings.depth))
-        hits = list(super().search(persona_id, views, as_of, ranked, subject))
-        for adjust in self.adjustments:
-            hits = [adjust(hit, as_of, subject) for hit in hits]
-        places: Counter[Store] = Counter()
-        taken = []
-        for hit in sorted(hits, key=lambda hit: -hit.score):
-            places[hit.memory.store] += hit.kept
-            over = hit.kept and places[hit.memory.store] > settings.k
-            why = f"not among the {settings.k} best of its kind"
-            taken.append(replace(hit, dropped="rank", why=why) if over else hit)
-        return tuple(sorted(taken, key=lambda hit: not hit.kept))
+        """What the memory finds, adjusted or without the evidence ("wrong"), or a fixed selection of what was known."""
+        given, settings, subject = self.experiment.given, settings or SearchSettings(), subject or Subject()
+        if given == "nothing" or not views:
+            return ()
+        if given not in ("memory", "wrong"):
+            return self._select(persona_id, views, as_of)
+        adjusted = adjustments(self.experiment) if given == "memory" else ()
+        ranked = replace(settings, k=max(settings.k, settings.depth)) if adjusted else settings
+        hits = super().search(persona_id, views, as_of, ranked, subject)
+        if given == "wrong":
+            return tuple(hit for hit in hits if not self.is_named(hit.memory))
+        for adjust in adjusted:
+            hits = tuple(adjust(hit, as_of, subject) for hit in hits)
+        return _best(hits, settings.k) if adjusted else hits
+
+    def _select(self, persona_id: int, views: Sequence[View], as_of: datetime) -> tuple[Hit, ...]:
+        """Memories that were known by `as_of`, in order of time, scored by the cosine to the question.
+
+        "recent" scores them by their place in time, so that a chat model reads as many of the latest as it can.
+        """
+        given = self.experiment.given
+        known = [m for m in self.bank.memories(persona_id) if m.said_at is None or m.said_at <= as_of]
+        wanted = known if given in WHOLE else [m for m in known if self.is_named(m)]
+        wanted.sort(key=lambda m: (m.said_at.timestamp() if m.said_at else 0.0, m.id))
+        if given == "recent":
+            return tuple(Hit(m, place / len(wanted), {}) for place, m in enumerate(wanted, start=1))
+        vectors = self.embedder.encode_document([m.key for m in wanted])
+        near = (vectors @ views[0].vector).tolist()
+        return tuple(Hit(m, float(s), {"dense": round(float(s), 4)}) for m, s in zip(wanted, near, strict=True))
+
+
+def _best(hits: Sequence[Hit], k: int) -> tuple[Hit, ...]:
+    """The best k of each store that are not dropped, then the others."""
+    places: Counter[Store] = Counter()
+    taken = []
+    for hit in sorted(hits, key=lambda hit: -hit.score):
+        places[hit.memory.store] += hit.kept
+        over = hit.kept and places[hit.memory.store] > k
+        taken.append(replace(hit, dropped="rank", why=f"not among the {k} best of its kind") if over else hit)
+    return tuple(sorted(taken, key=lambda hit: not hit.kept))
 
 
 def adjustments(experiment: Experiment) -> list[Adjust]:
@@ -87,40 +118,3 @@ def drop_outside(hit: Hit, as_of: datetime, subject: Subject) -> Hit:
     spans = subject.sure_spans
     is_outside = spans and not any(is_of_time(hit.memory, span) for span in spans)
     return replace(hit, dropped="time", why="outside the time asked about") if is_outside else hit
-
-
-class EvidenceSearcher(Searcher):
-    """Returns a fixed selection of memories, in order of time, scored by the cosine to the question.
-
-    "recent" scores them by their place in time, so that a chat model reads as many of the latest as it can. "wrong" is
-    what the memory finds, in its order, without the evidence. `is_named` tells which memories are evidence for the
-    current question, or candidates in a setting of the benchmark; set it before each.
-    """
-
-    def __init__(self, bank: Bank, embedder: Embedder, instead: ReaderInput) -> None:
-        super().__init__(bank, embedder)
-        self.instead = instead
-        self.is_named: Callable[[Memory], bool] = lambda memory: False
-
-    def search(
-        self,
-        persona_id: int,
-        views: Sequence[View],
-        as_of: datetime,
-        settings: SearchSettings | None = None,
-        subject: Subject | None = None,
-    ) -> tuple[Hit, ...]:
-        """Select from the memories that were known by `as_of`."""
-        if self.instead == "nothing" or not views:
-            return ()
-        if self.instead == "wrong":
-            found = super().search(persona_id, views, as_of, settings, subject)
-            return tuple(hit for hit in found if not self.is_named(hit.memory))
-        known = [m for m in self.bank.memories(persona_id) if m.said_at is None or m.said_at <= as_of]
-        wanted = known if self.instead in WHOLE else [m for m in known if self.is_named(m)]
-        wanted.sort(key=lambda m: (m.said_at.timestamp() if m.said_at else 0.0, m.id))
-        if self.instead == "recent":
-            return tuple(Hit(m, place / len(wanted), {}) for place, m in enumerate(wanted, start=1))
-        vectors = self.embedder.encode_document([m.key for m in wanted])
-        near = (vectors @ views[0].vector).tolist()
-        return tuple(Hit(m, float(s), {"dense": round(float(s), 4)}) for m, s in zip(wanted, near, strict=True))

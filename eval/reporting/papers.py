@@ -81,7 +81,7 @@ def to_markdown(done: Tables, plan: Plan) -> str:
     probes = f"; the first {plan.limit} probes" if plan.limit else ""
     parts = [f"{machine()}, {date.today()}, code {code_version()}, {chat_model}{probes}. {INTERVALS}."]
     for preset, reports in done:
-        header, rows = sweep_rows(reports, preset.metrics, preset.ability, preset.by)
+        header, rows = sweep_rows(reports, *preset.columns)
         left_out = [f"{row.label} ({row.needs})" for row in preset.rows if row.needs and row.label not in reports]
         about = [f"`--preset {preset.name}`: {_sentence(preset.title)}"]
         about += [f"Of the questions of {preset.ability}."] if preset.ability else []

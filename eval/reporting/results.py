@@ -1,20 +1,24 @@
-"""The table of results: every benchmark whose files are here, with a chat's settings, in one table."""
+"""Tables of every benchmark whose files are here: the results with a chat's settings, and the encoders side by side."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from eval.benchmarks import find
-from eval.benchmarks.types import BM25, at_cutoffs
+from eval.benchmarks.types import at_cutoffs, expand, read_names
 from eval.metrics.intervals import INTERVALS
 from eval.play.execute import with_label
-from eval.reporting.render import format_figure, markdown_table
+from eval.reporting.render import format_figure, format_fraction, markdown_table
 from eval.reporting.report import Report, report
+from eval.reporting.tuning.choice import FIGURES
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
 from eval.runs.experiment import with_settings
 from eval.runs.halves import Half
 from eval.types import Figure, Watch
+from memory.embedding.embedder import installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,44 +57,15 @@ class ResultLine:
         return path / self.edition if (path / self.edition).is_dir() else path
 
 
-_ANSWERS = ("answer_accuracy", "token_recall", "containment", "abstention_f1", "false_refusal_rate")
-_READ = ("token_recall", "containment")
-_POOLED = ("session_recall@1", "session_recall_all@1", "session_recall@5", "session_recall_all@5")
-_OFFICIAL = at_cutoffs(["session_recall_all_official@5,10", "ndcg_official@5,10", "turn_recall_all_official@5,10"])
-_OF_ALL = at_cutoffs(["session_recall_any@5,10", "session_recall_all@5,10"])
-_TEMPORAL = ("session_recall_all@5", "turn_recall@10", "token_recall")
-_UNTIMED = ("time_filter=False",)
-_CLASSES = ("classification_accuracy", "classification_f1")
-_MEANS = at_cutoffs(["geometric_mean@1,3,5,10"])
-_RANKING = ("session_recall@5", "session_recall_all@5", "session_recall@10", "session_recall_all@10", "turn_recall@10")
+def _read_lines() -> Iterator[ResultLine]:
+    file = tomllib.loads(Path(__file__).with_name("results.toml").read_text("utf-8"))
+    names = read_names(file["names"])
+    for line in file["lines"]:
+        line["metrics"] = at_cutoffs(expand(line["metrics"], names))
+        yield ResultLine(**line | {"settings": tuple(expand(line.get("settings", ""), names))})
 
-LINES = (
-    ResultLine("memoir", (*_RANKING, *_ANSWERS)),
-    ResultLine("conversations", (*_RANKING, *_ANSWERS, "abstention_recall")),
-    ResultLine("longmemeval", (*_RANKING, "turn_recall_all@10", *_ANSWERS)),
-    ResultLine("locomo", (*_RANKING, *_ANSWERS, "f1_official")),
-    ResultLine("locomo", (*_READ, "f1_official"), ability="single-hop"),
-    ResultLine("locomo", (*_READ, "f1_official"), ability="multi-hop"),
-    ResultLine("longmemeval", _POOLED, settings=("pooled=True", "reader=none"), settings_label="pooled"),
-    ResultLine(
-        "longmemeval", _POOLED, settings=("pooled=True", "reader=none", *BM25), settings_label="pooled, BM25 alone"
-    ),
-    ResultLine(
-        "longmemeval",
-        (*_OF_ALL, *_OFFICIAL, "turn_ndcg_official@10"),
-        settings=("indexed=user", "reader=none"),
-        settings_label="user's turns alone indexed",
-    ),
-    ResultLine("longmemeval", _TEMPORAL, ability="temporal-reasoning"),
-    ResultLine("longmemeval", _TEMPORAL, settings=_UNTIMED, ability="temporal-reasoning", settings_label="time off"),
-    ResultLine("locomo", _TEMPORAL, ability="temporal"),
-    ResultLine("locomo", _TEMPORAL, settings=_UNTIMED, ability="temporal", settings_label="time off"),
-    ResultLine("perltqa", (*_CLASSES, "recall@1", "recall@5", "anchor_map", "anchor_ceiling", "token_recall")),
-    ResultLine("madial-bench", (*_MEANS, "brought_up", "brought_up_precision"), "en"),
-    ResultLine("madial-bench", _MEANS, "ch"),
-    ResultLine("dialsim", ("choice_accuracy", "session_recall@5", *_ANSWERS[2:])),
-)
-"""Chinese is listed for completeness: the default embedding model was trained on English."""
+
+LINES = tuple(_read_lines())
 
 HEADER = ("benchmark", "metric", "value [95 %]", "n")
 
@@ -148,4 +123,53 @@ def figure_rows(line: ResultLine, metrics: Iterable[str], reports: Iterable[Repo
     return [
         [title, name, *(format_figure(each[name]) for each in figures), str(figures[0][name].n)]
         for title, name in zip(titles, names, strict=False)
+    ]
+
+
+Compared = Sequence[tuple[ResultLine, Mapping[str, Report]]]
+"""The reports of each line, by encoder."""
+
+
+def measure_encoders(evaluator: Evaluator, jobs: int, watch: Watch) -> Compared:
+    """Run every benchmark once with each encoder that is installed, with a chat's other settings.
+
+    Raises `NoData` if no files are here, not even Memoir's own.
+    """
+    compared = []
+    for line, path in available(evaluator, (line for line in LINES if line.shows_all)):
+        reports = {}
+        for model in installed():
+            experiment = with_settings(evaluator.experiment, ["reader=none", f"embedding_model={model}"])
+            request = RunRequest(line.benchmark, path, experiment, jobs=jobs)
+            reports[model] = report(evaluator.run(request, watch=with_label(watch, f"{line.title}, {model}")))
+        compared.append((line, reports))
+    return compared
+
+
+def encoders_to_markdown(compared: Compared) -> str:
+    """The table, after a paragraph on where and when it was measured."""
+    models = list(compared[0][1])
+    about = compared[0][1][models[0]]
+    header = ["benchmark", "metric", *models, "n"]
+    rows = [
+        row
+        for line, reports in compared
+        for row in figure_rows(line, dict.fromkeys((*line.metrics, *FIGURES.get(line.benchmark, ()))), reports.values())
+    ]
+    values = [_values(compared, model) for model in models]
+    figures = "the mean over these lines of the figures by which constants are chosen (see `eval tune`)"
+    rows.append(["mean", figures, *(format_fraction(fmean(each)) for each in values), str(len(values[0]))])
+    return (
+        f"{about.machine}, {about.date}, code {about.code}; a chat's settings, no reader. Both halves of each portion; "
+        f"the constants were chosen on them with {models[0]}. {INTERVALS}."
+        "\n\n" + markdown_table(rows, header)
+    )
+
+
+def _values(compared: Compared, model: str) -> list[float]:
+    """An encoder's value on each line that has one: the mean of the figures by which constants are chosen."""
+    return [
+        fmean(line.figures(reports[model])[name].value for name in FIGURES[line.benchmark])
+        for line, reports in compared
+        if line.benchmark in FIGURES
     ]

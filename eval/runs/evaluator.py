@@ -13,16 +13,15 @@ from eval.benchmarks.types import Benchmark
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
 from eval.play.engines.ray_cluster import require_ray
-from eval.play.execute import Progress, execute, with_label
+from eval.play.execute import execute, with_label
 from eval.play.models import load_models
 from eval.play.pooled import pool
 from eval.play.replay import Stop, count_asked
 from eval.play.understanding.trained_kinds import read_record
 from eval.runs.experiment import Experiment
-from eval.runs.folder import Runs
 from eval.runs.halves import Half, half_folder, in_half
 from eval.runs.provenance import checksum, code_version, versions
-from eval.runs.run import Run, Spec
+from eval.runs.run import Run, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import TEST, History, Watch
 from graph.models.quantization import resolve_quantization
@@ -110,19 +109,15 @@ class Evaluator:
         return half_folder(benchmark.name, path, request.half) if request.half else path
 
     def histories(self, request: RunRequest) -> Iterator[History]:
-        """Read the histories that a request plays; raises `NoData` and `NoProbes` as `start` does."""
+        """Read the histories that a request plays; raises `NoData` and `NoProbes` as `start_together` does."""
         return _histories(request, self.path_of(request))
 
-    def start(self, request: RunRequest) -> tuple[Run, int]:
-        """Create the run of a request, or find the unfinished one to resume, and count its probes; ask nothing yet.
-
-        Raises `NoData` if the files were not found and `NoProbes` if there is nothing to ask.
-        """
-        (run,), total = self.start_together([request])
-        return run, total
-
     def start_together(self, requests: Sequence[RunRequest]) -> tuple[list[Run], int]:
-        """Start requests that differ in ranking and reading only; returns their runs, and the probes of each."""
+        """Start requests that differ in ranking and reading only; returns their runs, and the probes of each.
+
+        A run is created, or found if it is unfinished; nothing is asked yet. Raises `NoData` if the files were not
+        found and `NoProbes` if there is nothing to ask.
+        """
         first = requests[0]
         if first.engine == "ray":
             require_ray()
@@ -148,18 +143,16 @@ class Evaluator:
         request: RunRequest,
         *,
         stop: Stop | None = None,
-        watch: Callable[[Progress], None] = lambda progress: None,
+        watch: Watch = lambda history, done, total: None,
         encoder: Embedder | None = None,
-        started: tuple[Run, int] | None = None,
     ) -> Run:
         """Run a request, resuming an unfinished run; returns its run, finished unless stopped.
 
         `stop` is checked between probes and `watch` called after each. With an `encoder`, a loaded embedding model,
-        everything runs in this process. `started` is what `start` returned for this request, if it was called before.
-        Raises `RunIsBusy` if another process is working on the same run.
+        everything runs in this process. Raises `RunIsBusy` if another process is working on the same run.
         """
-        run, total = started or self.start(request)
-        self.run_together([request], ([run], total), stop=stop, watch=watch, encoder=encoder)
+        (run,), _ = started = self.start_together([request])
+        self.run_together([request], started, stop=stop, watch=watch, encoder=encoder)
         return run
 
     def run_together(
@@ -168,7 +161,7 @@ class Evaluator:
         started: tuple[list[Run], int],
         *,
         stop: Stop | None = None,
-        watch: Callable[[Progress], None] = lambda progress: None,
+        watch: Watch = lambda history, done, total: None,
         encoder: Embedder | None = None,
     ) -> None:
         """Run requests that differ in ranking and reading only, as `start_together` started them.

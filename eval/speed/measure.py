@@ -10,11 +10,10 @@ from statistics import median
 import numpy as np
 
 from eval.play.models import CachedEmbedder
-from eval.speed import banks, references
+from eval.speed import references
 from eval.speed.asking import TOP, Job, Measured, Ranking, ask
-from eval.speed.banks import BankOfSize, Size
 from eval.speed.references import EXACT_MEANING, EXACT_WORDS, REFERENCES, Corpus, Question, Reference
-from eval.speed.synthetic import A_SESSION, Life
+from eval.speed.synthetic import A_SESSION, BankOfSize, Life, Size, make_bank, sessions_of
 from eval.types import Watch
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
@@ -73,8 +72,8 @@ def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watc
     for size in sizes:
         # The same questions at every size: the smaller life is the beginning of the larger.
         draw = np.random.default_rng([request.seed, 3])
-        questions = life.questions(request.questions, banks.sessions_of(sizes[0], 0), draw)
-        made = banks.make(folder, size, life, texts, cached, watch)
+        questions = life.questions(request.questions, sessions_of(sizes[0], 0), draw)
+        made = make_bank(folder, size, life, texts, cached, watch)
         yield from _stored(made, size)
         p50 = 0.0
         for figure in _of_one(made, size, questions, cached, watch):
@@ -85,7 +84,7 @@ def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watc
             yield SpeedFigure(f"retrieval p50 over that at {before[0]}", "times", str(size), grown, request.questions)
         before = size, p50
     if request.personas:
-        made = banks.make(folder, request.personas, life, texts, cached, watch)
+        made = make_bank(folder, request.personas, life, texts, cached, watch)
         yield from _stored(made, request.personas)
         yield from _of_many(made, request.personas, life, embedder.model, watch)
 
@@ -195,7 +194,7 @@ def _of_many(made: BankOfSize, size: Size, life: Life, model: str, watch: Watch)
     asks = []
     for _ in ("cold", "warm"):
         for place in draw.permutation(size.personas).tolist():
-            (question,) = life.questions(1, banks.sessions_of(size, place), draw)
+            (question,) = life.questions(1, sessions_of(size, place), draw)
             asks.append((made.personas[place], question))
     measured = ask(Job(str(made.path), model, tuple(asks)), partial(watch, f"{size}: questions"))
     name, n = str(size), size.personas

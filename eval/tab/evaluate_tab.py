@@ -1,13 +1,11 @@
 """The Evaluate tab: run a benchmark in one click, watch it, and look into every metric down to one probe's trace."""
 
-from dataclasses import replace
 from typing import Any
 
 import gradio as gr
 
 from eval import benchmarks
 from eval.reporting import render as reports
-from eval.reporting.report import Report
 from eval.runs.evaluator import Evaluator
 from eval.tab.open_runs import OpenRuns
 from eval.tab.plans import make_plan
@@ -116,8 +114,8 @@ class EvaluateTab:
         return {**opened, **self._show_table(status.plan, names)} if status.plan.is_table else opened
 
     def _show_table(self, plan: Plan, names: dict[str, str]) -> Update:
-        by_label = {label: _of_ability(self.open_runs.open(name).report, plan.ability) for label, name in names.items()}
-        header, rows = reports.sweep_rows(by_label, plan.metrics or None, by=plan.by)
+        by_label = {label: self.open_runs.open(name).report for label, name in names.items()}
+        header, rows = reports.sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))
         return {
             self.table_body: gr.Column(visible=True),
             self.table_heading: render("section_heading.html", text=plan.title),
@@ -157,11 +155,3 @@ class EvaluateTab:
             "minutes and needs no download."
         )
         return empty_state("Test the memory", text)
-
-
-def _of_ability(report: Report, ability: str) -> Report:
-    """Reduce a report to the probes of an ability; the whole report for none."""
-    if not ability:
-        return report
-    metrics = report.by.get("ability", {}).get(ability, {})
-    return replace(report, metrics=metrics, n=max((figure.n for figure in metrics.values()), default=0))

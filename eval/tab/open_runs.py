@@ -9,8 +9,7 @@ from eval import benchmarks
 from eval.benchmarks.types import Benchmark
 from eval.metrics.scores import Scored, score
 from eval.reporting.report import Report, report
-from eval.runs.folder import Runs
-from eval.runs.run import Run
+from eval.runs.run import Run, Runs
 from eval.tab.drill_down import load_texts
 from eval.types import Sample
 from memory.errors import MemoirError

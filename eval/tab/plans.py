@@ -100,16 +100,11 @@ def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
 def _plan_table(preset: Preset, request: RunRequest) -> Plan:
     if preset.benchmark != request.benchmark:
         raise InvalidForm(f"{preset.title} is about another benchmark. Choose {preset.benchmark} first.")
-    model, trained = request.experiment.pipeline.model, request.experiment.trained_classifier
-    rows = tuple(
-        (row.label, replace(request, experiment=with_settings(request.experiment, list(row.settings))))
-        for row in preset.rows
-        if row.runs_with(model, trained)
-    )
-    if not rows:
+    experiments, left_out = preset.experiments(request.experiment)
+    if not experiments:
         raise InvalidForm(f"No row of {preset.title} can be run: each needs a feature or model that is missing.")
-    left_out = tuple(f"{row.label} (needs {row.needs})" for row in preset.rows if not row.runs_with(model, trained))
-    return Plan(preset.title, rows, left_out, preset.metrics, preset.ability, preset.remark, preset.by)
+    rows = tuple((label, replace(request, experiment=experiment)) for label, experiment in experiments.items())
+    return Plan(preset.title, rows, tuple(f"{row.label} (needs {row.needs})" for row in left_out), preset)
 
 
 def _typed(name: str, value: object) -> str:

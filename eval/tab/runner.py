@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import count, groupby
 from typing import Literal
 
-from eval.play.execute import Progress
+from eval.benchmarks.types import Preset
 from eval.runs.evaluator import Evaluator, RunRequest
-from eval.runs.run import Run
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -30,18 +29,14 @@ class AlreadyRunning(MemoirError):
 class Plan:
     """Runs to make: requests with their labels. Neighbours that store the same (`Experiment.storing`) run together.
 
-    `left_out` names the rows of a paper's table that cannot be run, and what they need. `metrics` are those of the
-    table, `ability` the part of the benchmark it is about, `remark` what differs from the paper, and `by` the axis by
-    which the table has its figures.
+    `preset` is the paper's table that they are the rows of, and `left_out` names those of its rows that cannot be run,
+    and what they need.
     """
 
     title: str
     requests: tuple[tuple[str, RunRequest], ...]
     left_out: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()
-    ability: str = ""
-    remark: str = ""
-    by: str = ""
+    preset: Preset | None = None
 
     @property
     def is_table(self) -> bool:
@@ -139,16 +134,18 @@ class Runner:
                 return
             self._update(position=position, together=len(requests), done=0, total=0, resumed=0, history="")
             runs, total = started = self.evaluator.start_together(requests)
-            resumed = sum(map(_answered, runs))
+            resumed = sum(len(run.answered()) for run in runs)
             names = (*self.status.runs, *zip(labels, (run.name for run in runs), strict=True))
             self._update(done=resumed, total=total * len(requests), resumed=resumed, runs=names)
             position += len(requests)
 
-            def watch(progress: Progress, rows: int = len(requests), left: int = len(plan.requests) - position) -> None:
+            waiting = len(plan.requests) - position
+
+            def watch(history: str, done: int, total: int, rows: int = len(requests), left: int = waiting) -> None:
                 # Every request is expected to ask equally many.
-                to_ask = progress.total - progress.done + left * progress.total / rows
+                to_ask = total - done + left * total / rows
                 seconds = (time.monotonic() - started_at) / next(asked) * to_ask
-                self._update(done=progress.done, total=progress.total, history=progress.history, seconds_left=seconds)
+                self._update(done=done, total=total, history=history, seconds_left=seconds)
 
             is_loaded = requests[0].experiment.embedding_model == self.embedder.model
             encoder = self.embedder if is_loaded else None
@@ -157,7 +154,3 @@ class Runner:
     def _update(self, **changes: object) -> None:
         with self._lock:
             self._status = replace(self._status, **changes)  # type: ignore[arg-type]  # the fields of RunStatus
-
-
-def _answered(run: Run) -> int:
-    return len({(s.prediction.history_id, s.probe.id) for s in run.samples()})

@@ -1,10 +1,15 @@
-"""The earlier runs: a list to open, compare and delete them."""
+"""The earlier runs: a list to open, compare, rate and delete them."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from eval.benchmarks import BENCHMARKS
+from eval.rating import sheet
+from eval.rating.sheet import Reply
+from eval.rating.summary import summarise, to_markdown
 from eval.reporting.compare import compare_runs
 from eval.reporting.render import (
     COMPARISON_HEADER,
@@ -15,17 +20,69 @@ from eval.reporting.render import (
     flip_rows,
 )
 from eval.runs.experiment import changed_settings
-from eval.runs.folder import Runs
-from eval.runs.run import Run
+from eval.runs.run import Run, Runs
 from eval.tab.downloads import Download, connect_download
 from eval.tab.open_runs import count_answers
-from eval.tab.rating_panel import RatingPanel
 from eval.tab.views import describe_run, metric_name, render_run_card, screen_order
 from memory.errors import MemoirError
 from memory.formatting import format_time
 from memory.tab.events import PRIVATE, Update
 from memory.tab.tables import build_table
 from memory.tab.templates import hint, render
+
+HOW = "\n".join(
+    [
+        "Each rater gets a copy of the sheet, fills its last columns in with a spreadsheet, and saves it as CSV. The "
+        "sheet does not say whose reply a line is.",
+        "",
+        *(f"- {column}: {meaning}" for column, meaning in sheet.COLUMNS_TO_FILL.items()),
+    ]
+)
+
+
+class RatingPanel:
+    """Rating by people: a sheet to download for the selected run, and what the filled ones say.
+
+    `selected` and `other` hold the names of the runs whose replies are rated."""
+
+    def __init__(self, runs: Runs, selected: gr.State, other: gr.Dropdown) -> None:
+        self.runs = runs
+        with gr.Accordion("Rate the replies", open=False, elem_id="eval-rate"):
+            gr.Markdown(HOW)
+            with gr.Row(elem_classes="memoir-filters"):
+                both = gr.Checkbox(label="With the run that is chosen to compare", scale=2, min_width=240)
+                reference = gr.Checkbox(label="With the benchmark's own replies", scale=2, min_width=240)
+                button = gr.Button("Download the sheet", size="sm", scale=1, min_width=180, elem_id="eval-rate-sheet")
+            files = gr.File(
+                label="Sheets that were filled in",
+                file_count="multiple",
+                file_types=[".csv"],
+                height=120,
+                elem_classes="memoir-drop",
+                elem_id="eval-rate-files",
+            )
+            found = gr.Markdown(elem_id="eval-rate-found")
+        chosen = [selected, other, both, reference]
+        connect_download(button, self.export, chosen)
+        gr.on([files.upload, files.delete], self.read, [files, *chosen], found, **PRIVATE)
+        files.clear(lambda: "", None, found, **PRIVATE)
+
+    def export(self, name: str, other: str | None, both: bool, reference: bool) -> Download:
+        """Make an empty sheet."""
+        lines = sheet.empty(self._replies(name, other, both, reference))
+        return {"name": f"{name}-ratings.csv", "type": "text/csv", "text": sheet.to_csv(lines)}
+
+    def read(self, files: Sequence[str] | None, name: str, other: str | None, both: bool, reference: bool) -> str:
+        """Say what the raters found."""
+        if not files:
+            return ""
+        replies = self._replies(name, other, both, reference)
+        return to_markdown(summarise([sheet.read(Path(file), replies) for file in files], replies))
+
+    def _replies(self, name: str, other: str | None, both: bool, reference: bool) -> list[Reply]:
+        names = [name, other] if both and other else [name]
+        return sheet.replies_of([self.runs.get(each) for each in names], reference=reference)
+
 
 HEADERS = ("Started", "Benchmark", "Portion", "Answers", "State", "Changed settings", "Run")
 FLIPS = tuple(name.capitalize() for name in FLIP_HEADER)

@@ -86,9 +86,10 @@ def _card(metric: str, figure: Figure) -> dict[str, Any]:
 
 def render_table_notes(plan: Plan) -> Markup:
     """Render the notes under the table of a sweep or of a paper's rows."""
+    preset = plan.preset
     parts = [
-        f"About the ability {plan.ability}." if plan.ability else "",
-        f"Note: {plan.remark}." if plan.remark else "",
+        f"About the ability {preset.ability}." if preset and preset.ability else "",
+        f"Note: {preset.remark}." if preset and preset.remark else "",
         f"Skipped: {'; '.join(plan.left_out)}." if plan.left_out else "",
     ]
     return hint(" ".join(filter(None, parts)))

@@ -7,10 +7,10 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -49,24 +49,14 @@ class Processes:
         """Start a process. It has a pool of its own: a pool that breaks does not say which task broke it."""
         given = (self._experiments, self._cache, self._threads, self._folder.name, self._lifeline)
         self._pools.append(ProcessPoolExecutor(1, self._context, _start, given))
-        return _Process(self._pools[-1])
+        return partial(_submit, self._pools[-1])
 
 
-class _Process:
-    def __init__(self, pool: ProcessPoolExecutor) -> None:
-        self._pool = pool
-
-    def replay(self, task: Task | None) -> Future[Batch | MemoirError]:
-        with _ctrl_c_blocked():
-            return self._pool.submit(_replay, task)
-
-
-@contextmanager
-def _ctrl_c_blocked() -> Iterator[None]:
-    """Start processes that never see Ctrl-C, which the terminal sends to all; this process ends them."""
+def _submit(pool: ProcessPoolExecutor, task: Task | None) -> Future[Batch | MemoirError]:
+    # What starts a process blocks Ctrl-C, which the terminal sends to all: this process ends the others.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield
+        return pool.submit(_replay, task)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

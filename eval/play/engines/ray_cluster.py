@@ -14,16 +14,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from eval.play.engines.schedule import Batch, Replayer, Worker, WorkerFailed
-from eval.play.replay import Task
+from eval.play.engines.schedule import Replayer, Worker, WorkerFailed
 from eval.runs.experiment import Experiment, with_settings
 from graph.models.quantization import resolve_quantization
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 ROOT = Path(__file__).parents[3]
 CODE = {"working_dir": str(ROOT), "excludes": ["/*", "!.", "!/memory", "!/graph", "!/eval", "!/assets"]}
@@ -97,16 +93,7 @@ class RayCluster:
         given = (self._experiments, self._cache, socket.gethostname(), environment)
         actor = self._ray.remote(num_cpus=1, num_gpus=self._gpus)(_NodeReplayer).remote(*given)
         self._actors.append(actor)
-        return _Actor(actor)
-
-
-class _Actor:
-    def __init__(self, actor: Any) -> None:  # noqa: ANN401  # Ray makes its class when it runs
-        self._actor = actor
-
-    def replay(self, task: Task | None) -> Future[Batch | MemoirError]:
-        future: Future[Batch | MemoirError] = self._actor.replay.remote(task).future()
-        return future
+        return lambda task: actor.replay.remote(task).future()
 
 
 def _check_address(address: str) -> None:

@@ -7,14 +7,14 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol
 
 from eval.play.models import Models, load_models
-from eval.play.replay import Outcome, Stop, Task, replay_with_costs
+from eval.play.replay import Outcome, Stop, Task, replay
 from eval.runs.experiment import Experiment
 from eval.types import History
 from memory.errors import MemoirError
@@ -40,11 +40,9 @@ class WorkerFailed(MemoirError):
     """A process that replayed histories failed or was killed."""
 
 
-class Worker(Protocol):
-    """A process that replays one history at a time."""
-
-    def replay(self, task: Task | None) -> Future[Batch | MemoirError]:
-        """Start a task, or go on with the current one: the next outcomes, none when it is finished, or what failed."""
+Worker = Callable[[Task | None], Future[Batch | MemoirError]]
+"""Has a process start a task, or go on with its current one: gives the next outcomes, none when it is finished, or what
+failed."""
 
 
 class Engine(Protocol):
@@ -75,13 +73,13 @@ class Replayer:
         self._outcomes: Iterator[tuple[int, Outcome]] = iter(())
 
     def replay(self, task: Task | None) -> Batch | MemoirError:
-        """See `Worker.replay`."""
+        """See `Worker`."""
         try:
             if self._models is None:
                 self._models = load_models(self._experiments[0], self._cache)
             if task is not None:
                 self._history = task.history.id
-                self._outcomes = replay_with_costs(task, self._experiments, self._models, Event())
+                self._outcomes = replay(task, self._experiments, self._models, Event())
             return self._next_batch()
         except MemoirError as fault:
             return fault
@@ -111,8 +109,7 @@ class Schedule:
         self._engine = engine
         self._task_of = task_of
         self._unread = filter(None, map(task_of, histories))
-        self._events: SimpleQueue[tuple[Worker, Future[Batch | MemoirError]] | Future[Task | None]] = SimpleQueue()
-        self._is_reading = False
+        self._events: SimpleQueue[tuple[Worker, Future[Batch | MemoirError]]] = SimpleQueue()
         self._waiting: deque[Task] = deque()
         self._idle: list[Worker] = []
         self._busy: dict[Worker, Task] = {}
@@ -126,20 +123,19 @@ class Schedule:
 
         Raises `WorkerFailed` if a worker failed, and once all else is done, if histories were given up.
         """
-        with ThreadPoolExecutor(1) as reader:
-            for _ in range(jobs):
-                self._send(self._engine.start_worker(), None)
-            self._read(reader)
-            while (self._is_reading or self._waiting or self._busy) and not stop.is_set():
-                yield from self._handle_next()
-                while self._waiting and self._idle:
-                    worker = self._idle.pop()
-                    self._busy[worker] = self._waiting.popleft()
-                    self._send(worker, self._busy[worker])
-                    self._read(reader)
-            until = time.monotonic() + STOP_SECONDS
-            while self._busy and time.monotonic() < until:
-                yield from self._handle_next(goes_on=False)
+        for _ in range(jobs):
+            self._send(self._engine.start_worker(), None)
+        self._read()
+        while (self._waiting or self._busy) and not stop.is_set():
+            yield from self._handle_next()
+            while self._waiting and self._idle:
+                worker = self._idle.pop()
+                self._busy[worker] = self._waiting.popleft()
+                self._send(worker, self._busy[worker])
+                self._read()
+        until = time.monotonic() + STOP_SECONDS
+        while self._busy and time.monotonic() < until:
+            yield from self._handle_next(goes_on=False)
         if self._failed and not stop.is_set():
             raise WorkerFailed(
                 f"Not finished: {', '.join(self._failed)}. Each process that replayed it was killed, perhaps because "
@@ -148,14 +144,17 @@ class Schedule:
         if self._broken_file:
             raise self._broken_file
 
-    def _read(self, reader: ThreadPoolExecutor) -> None:
-        if not self._is_reading:
-            self._is_reading = True
-            reader.submit(next, self._unread, None).add_done_callback(self._events.put)
+    def _read(self) -> None:
+        try:
+            task = next(self._unread, None)
+        except Exception as fault:  # what was read before is replayed first
+            self._broken_file, task = fault, None
+        if task is not None:
+            self._waiting.append(task)
 
     def _send(self, worker: Worker, task: Task | None) -> None:
         try:
-            future = worker.replay(task)
+            future = worker(task)
         except self._engine.deaths as death:
             future = Future()
             future.set_exception(death)
@@ -163,14 +162,10 @@ class Schedule:
 
     def _handle_next(self, *, goes_on: bool = True) -> Iterator[tuple[int, Outcome]]:
         try:
-            event = self._events.get(timeout=0.2)  # so that the caller can check its clock
+            worker, future = self._events.get(timeout=0.2)  # so that the caller can check its clock
         except Empty:
             self._say_that_it_waits()
             return
-        if isinstance(event, Future):
-            self._handle_read(event)
-            return
-        worker, future = event
         self._silent_until = math.inf
         try:
             batch = future.result()
@@ -194,15 +189,6 @@ class Schedule:
                 "processor. Still waiting.",
                 SILENT_SECONDS,
             )
-
-    def _handle_read(self, read: Future[Task | None]) -> None:
-        try:
-            task = read.result()
-        except Exception as fault:  # what was read before is replayed first
-            self._broken_file, task = fault, None
-        self._is_reading = False
-        if task is not None:
-            self._waiting.append(task)
 
     def _handle_death(self, task: Task | None, death: Exception) -> None:
         history = task.history.id if task else ""

@@ -1,14 +1,108 @@
 """Choose a value for each constant by coordinate descent over the grid.
 
 One constant after another gets the value with the best mean over benchmarks, the others staying as they are, and again
-from the first until none changes. Of equal values the nearest to off is chosen.
+from the first until none changes. Of equal values the nearest to off is chosen. Two
+settings are compared on the same probes; the spread of their difference is that of resampled histories.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
 
-from eval.reporting.tuning.differences import MeanChange, Values, mean, mean_change
-from eval.reporting.tuning.grid import GRID, Constants, off
+import numpy as np
+
+from eval.metrics.intervals import Z, set_figures
+from eval.metrics.significance import Difference, compare
+from eval.runs.experiment import Experiment, with_settings
+from eval.types import Figure
+
+Constants = Mapping[str, float]
+"""A value for each name of `GRID`; `views` and `voice` are false or true."""
+
+GRID: Mapping[str, tuple[float, ...]] = {
+    "search.dense_weight": (0, 0.2, 0.4, 0.6, 0.8, 1),
+    "views": (False, True),
+    "search.voice": (False, True),
+    "search.time": (0, 0.3, 0.6, 1.2),
+    "search.speaker": (0, 0.2, 0.4, 0.8),
+    "search.neighbours": (0, 0.15, 0.3, 0.6),
+}
+"""In the order in which they are chosen; of each, off first, then ever farther from off. With all of them off, memories
+are ranked by BM25 alone."""
+
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("memoir", "conversations", "longmemeval", "locomo"), ("session_recall_all@5", "turn_recall@10")),
+    "perltqa": ("recall@1", "recall@5"),
+    "madial-bench": ("mrr@5", "recall@5"),
+}
+"""The figures of each benchmark, of which a probe's value is the mean."""
+
+
+def off() -> Constants:
+    """Every factor off: where the choice starts, so that no earlier choice has a part in it."""
+    return {name: values[0] for name, values in GRID.items()}
+
+
+def constants_of(experiment: Experiment) -> Constants:
+    """The constants of an experiment."""
+    settings = experiment.settings
+    return {name: settings[name] for name in GRID}
+
+
+def with_constants(experiment: Experiment, constants: Constants) -> Experiment:
+    """An experiment with other constants."""
+    return with_settings(experiment, [f"{name}={value}" for name, value in constants.items()])
+
+
+class ProbeValue(NamedTuple):
+    """A probe's value under some setting, and its history."""
+
+    history: str
+    value: float
+
+
+Values = Mapping[str, Sequence[ProbeValue]]
+"""The values of some probes of each benchmark, under one setting; always in the same order."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanChange:
+    """The change of the mean over benchmarks, and its standard error."""
+
+    value: float
+    error: float
+
+
+def mean(values: Sequence[ProbeValue]) -> float:
+    """The figure of a benchmark."""
+    return float(np.mean([each.value for each in values]))
+
+
+def change(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Figure:
+    """The paired change of one benchmark's figure from one setting to another (see `eval.metrics.intervals`)."""
+    gains = np.array([[b.value - a.value] for a, b in zip(before, after, strict=True)])
+    histories = [each.history for each in before]
+    return set_figures(gains, lambda means: {"change": means[..., 0]}, histories)["change"]
+
+
+def paired(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Difference:
+    """The same, with a test that exchanges histories (see `eval.metrics.significance`)."""
+    ours, theirs = ({str(n): each.value for n, each in enumerate(values)} for values in (before, after))
+    return compare(ours, theirs, {str(n): each.history for n, each in enumerate(before)})
+
+
+def mean_change(before: Values, after: Values) -> MeanChange:
+    """The change of the mean over benchmarks, which weigh alike whatever the number of their probes.
+
+    Its error is that of independent benchmarks, each with a quarter of the width of its 95 % interval (more exactly,
+    the width over 2 * 1.96).
+    """
+    changes = [change(before[name], after[name]) for name in before]
+    errors = [(each.high - each.low) / (2 * Z) for each in changes]
+    value = sum(each.value for each in changes) / len(changes)
+    return MeanChange(value, sqrt(sum(error**2 for error in errors)) / len(changes))
+
 
 PASSES = 4
 """Passes over all constants, if they do not settle before."""

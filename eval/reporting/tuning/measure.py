@@ -6,9 +6,20 @@ from dataclasses import dataclass
 
 from eval.metrics.significance import Difference
 from eval.reporting.results import LINES, available
-from eval.reporting.tuning.choice import Trial, choose, trials
-from eval.reporting.tuning.differences import ProbeValue, Values, change, mean, paired
-from eval.reporting.tuning.grid import FIGURES, Constants, constants_of, off
+from eval.reporting.tuning.choice import (
+    FIGURES,
+    Constants,
+    ProbeValue,
+    Trial,
+    Values,
+    change,
+    choose,
+    constants_of,
+    mean,
+    off,
+    paired,
+    trials,
+)
 from eval.reporting.tuning.players import Measurements, Part, PartValues, play
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings

@@ -6,7 +6,7 @@ from datetime import date
 from eval.metrics.intervals import INTERVALS
 from eval.metrics.significance import SIGNIFICANT, TESTED, holm
 from eval.reporting.render import markdown_table
-from eval.reporting.tuning.grid import FIGURES, GRID, Constants
+from eval.reporting.tuning.choice import FIGURES, GRID, Constants
 from eval.reporting.tuning.measure import LeftOut, Tuning
 from eval.types import Figure
 

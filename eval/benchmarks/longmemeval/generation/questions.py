@@ -10,8 +10,15 @@ from datetime import date, datetime, time, timedelta
 from random import Random
 from typing import Annotated, Any
 
-from eval.benchmarks.longmemeval.generation.draft import Draft, Evidence, Kind, weekday_and_date
-from eval.benchmarks.longmemeval.generation.sessions import check_answer, read, write_session
+from eval.benchmarks.longmemeval.generation.sessions import (
+    Draft,
+    Evidence,
+    Kind,
+    check_answer,
+    read,
+    weekday_and_date,
+    write_session,
+)
 from eval.making.writer import LeftOut, Phrase, Question, Sentence, Writer, bound, one_line
 from eval.metrics.answers import normalise
 from graph.models.json_replies import StrictReply

@@ -20,8 +20,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from eval.benchmarks.longmemeval.generation.draft import KINDS, Draft, weekday_and_date
 from eval.benchmarks.longmemeval.generation.questions import Asking, make_abstention, make_questions
+from eval.benchmarks.longmemeval.generation.sessions import KINDS, Draft, weekday_and_date
 from eval.making import parts
 from eval.making.parts import Generated, Generation, GenerationStopped, Part, write_json
 from eval.making.writer import NotMade, Paragraph, Writer, one_line, read_prompts

@@ -1,27 +1,132 @@
-"""Make the two files of a benchmark of personas, as the adapter reads them.
+"""Make personas with memories and questions, and the two files of their benchmark, as the adapter reads them.
 
 OUT/perltmem_generated.json    the banks of all personas
 OUT/perltqa_generated.json     their questions
+
+The questions are about each memory of a persona (PerLTQA, Du et al. 2024, section 3.2 and appendix A.2). The model
+writes questions with answers for a memory, names the words of each answer that carry it, and scores all three from 0 to
+10. The authors keep what scores 10, look at 6 to 9, and discard the rest; here the threshold decides, and `Score`
+stands beside each question, so that people can look at those below 10.
+
+A memory anchor is a segment of the answer that the memory has, too, without function words at its ends (section 3.2;
+table 7, "blurred boundaries"). Its two numbers are its place in the memory as Memoir remembers it. A question without
+an anchor is left out, as is one that was asked before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from eval.benchmarks.perltqa.adapter import BANK, QUESTIONS
-from eval.benchmarks.perltqa.generation.bank import Bank, make_bank
-from eval.benchmarks.perltqa.generation.questions import Questions, make_questions
-from eval.benchmarks.perltqa.generation.seeds import draw_seed
+from eval.benchmarks.perltqa.adapter import BANK, QUESTIONS, REFERENCE, SECTIONS
+from eval.benchmarks.perltqa.generation.bank import Bank, draw_seed, make_bank
+from eval.benchmarks.reading import gather
 from eval.making import parts
 from eval.making.parts import Generated, Generation, Part, write_json
-from eval.making.writer import Writer, read_prompts
+from eval.making.writer import LeftOut, Phrase, Question, Writer, bound, read_prompts
+from eval.metrics.answers import normalise
 from eval.types import Watch
+from graph.models.json_replies import StrictReply
+from memory.importers.benchmarks import perltqa as importer
+from memory.search.tokens import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+Questions = dict[str, list[Any]]
+"""The questions of a persona by section; all but those on the profile by memory, too."""
+
+
+class Pairs(StrictReply):
+    """Questions about one memory."""
+
+    pairs: Annotated[list[Question], bound(maxItems=6)]
+
+
+class Anchors(StrictReply):
+    """The words that carry an answer."""
+
+    anchors: Annotated[list[Phrase], bound(maxItems=6)]
+
+
+def make_questions(name: str, bank: Bank, most: int, writer: Writer) -> Questions:
+    """Up to `most` questions about each memory of a bank, one about each field of the profile.
+
+    Raises:
+        Unreachable: the model does not reply.
+    """
+    questions: Questions = {section: [] for section in SECTIONS}
+    asked: set[str] = set()
+    for section, key, text in writer.each("questions", list(_memories(name, bank))):
+        is_field = section == "profile"
+        items = list(_items(name, text, 1 if is_field else most, asked, writer))
+        for item in items:
+            item[REFERENCE] = key if is_field else str([key])
+        if items:
+            questions[section].extend(items if is_field else [{key: items}])
+    return questions
+
+
+def _memories(name: str, bank: Bank) -> Iterator[tuple[str, str, str]]:
+    """Section, id and text of each memory as the importer reads it; the name itself is not asked for."""
+    sections = {store: section for section, store in SECTIONS.items()}
+    (imported,) = gather(importer.read_character((name,), bank))
+    for memory in imported.memories:
+        if memory.external_id != "Protagonist":
+            yield sections[memory.store], memory.external_id, memory.text
+    for session in imported.sessions:
+        text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in session.turns)
+        yield sections["dialogue"], session.external_id, text
+
+
+def _items(name: str, memory: str, most: int, asked: set[str], writer: Writer) -> Iterator[dict[str, Any]]:
+    with writer.leave_out():
+        for pair in writer.ask(Pairs, person=name, memory=memory, number_of_questions=most).pairs[:most]:
+            with writer.leave_out():
+                yield _item(pair.question.strip(), pair.answer.strip(), memory, asked, writer)
+
+
+def _item(question: str, answer: str, memory: str, asked: set[str], writer: Writer) -> dict[str, Any]:
+    if not question or not answer:
+        raise LeftOut("empty")
+    if normalise(question) in asked:
+        raise LeftOut("asked before")
+    asked.add(normalise(question))
+    told = {"memory": memory, "question": question, "answer": answer}
+    anchors = find_anchors(writer.ask(Anchors, **told).anchors, answer, memory)
+    if not anchors:
+        raise LeftOut("no anchor that answer and memory share")
+    score = writer.score("PairScore", "below the threshold", **told, key_phrases=list(anchors))
+    listed = [{text: place} for text, place in anchors.items()]
+    return {"Question": question, "Answer": answer, "Memory Anchors": listed, "Score": score}
+
+
+def find_anchors(candidates: Iterable[str], answer: str, memory: str) -> dict[str, list[int]]:
+    """The candidates that are in both texts, each once, as the answer spells them, with their place in the memory."""
+    anchors: dict[str, list[int]] = {}
+    for candidate in candidates:
+        sought = _as_words(_without_function_words(candidate))
+        if sought and (there := sought.search(answer)) and (found := sought.search(memory)):
+            anchors.setdefault(there[0], list(found.span()))
+    return anchors
+
+
+def _without_function_words(phrase: str) -> list[str]:
+    parts = [part.strip(" \t.,;:!?\"'“”()") for part in phrase.split()]
+    while parts and (not parts[0] or parts[0].casefold() in FUNCTION_WORDS):
+        parts.pop(0)
+    while parts and (not parts[-1] or parts[-1].casefold() in FUNCTION_WORDS):
+        parts.pop()
+    return parts
+
+
+def _as_words(parts: list[str]) -> re.Pattern[str] | None:
+    """A pattern of these words, whole and in any case."""
+    phrase = r"\s+".join(map(re.escape, parts))
+    return re.compile(rf"(?<!\w){phrase}(?!\w)", re.IGNORECASE) if parts else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,207 @@
+"""Read what the scenes of a show say: relations, and where they answer the questions of fan quizzes.
+
+The relations are a temporal knowledge graph (section 3.1.3, appendix D.1; quizzes: section 3.1.2, appendix C). A fact
+holds from the day of the scene that states it. As LongDialQA's files do not say how long, one of `ONE_AT_A_TIME` holds
+until another takes its place or ends it ("ex-wife" ends "wife"), and any other for good.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from eval.benchmarks.dialsim.generation.scenes import Scene, Show
+from eval.making.parts import GenerationStopped, Part
+from eval.making.quads import Quad, folded
+from eval.making.writer import LeftOut, Name, Phrase, Writer, bound, one_line
+from graph.models.json_replies import StrictReply
+from graph.understanding.sentences import shorten
+from memory.search.tokens import FUNCTION_WORDS, words
+
+ATTRIBUTES = frozenset({"age", "date of birth", "hometown", "job", "major", "place of birth", "place of work"})
+ONE_AT_A_TIME = frozenset(
+    {"age", "boss", "boyfriend", "dating with", "fiance", "fiancee", "girlfriend", "husband", "job", "major"}
+    | {"place of work", "wife"}
+)
+RELATIONS = (
+    *("age", "alumni", "boss", "boyfriend", "brother", "client", "date of birth", "dating with", "ex-boyfriend"),
+    *("ex-fiance", "ex-fiancee", "ex-girlfriend", "ex-husband", "ex-roommate", "ex-wife", "father", "fiance"),
+    *("fiancee", "girlfriend", "hometown", "husband", "job", "major", "mother", "neighbor", "pet", "place of birth"),
+    *("place of work", "roommate", "sister", "subordinate", "wife"),
+)
+"""All 32 of them (appendix D.1)."""
+
+
+class Triple(StrictReply):
+    """Somebody's relation to somebody or something."""
+
+    head: Name
+    relation: Name
+    tail: Phrase
+
+
+class Triples(StrictReply):
+    """The relations that a scene states (section 3.1.3)."""
+
+    triples: Annotated[list[Triple], bound(maxItems=12)]
+
+
+class SceneFacts(Part):
+    """What one scene states."""
+
+    facts: list[Triple]
+
+
+def read_facts(scene: Scene, writer: Writer) -> SceneFacts:
+    """Ask for the triples of a scene; those that it does not name, or that score low, are left out."""
+    writer.begin("relations")
+    data = {"day": scene.day, "scene": scene.script}
+    facts = list[Triple]()
+    with writer.leave_out():
+        for triple in writer.ask(Triples, relations=list(RELATIONS), **data).triples:
+            head, relation, tail = one_line(triple.head), one_line(triple.relation).lower(), one_line(triple.tail)
+            fact = Triple(head=head, relation=relation, tail=tail)
+            with writer.leave_out():
+                _check(fact, scene, facts)
+                writer.score("TripleScore", "scored too low", **data, triple=[head, relation, tail])
+                facts.append(fact)
+    return SceneFacts(facts=facts)
+
+
+def quads(sessions: Sequence[Scene], facts: Sequence[SceneFacts]) -> list[Quad]:
+    """The facts of all sessions, from the day each is stated; their source is the session's place, from 0."""
+    stated = [
+        Quad(
+            fact.head,
+            fact.relation,
+            fact.tail,
+            since=scene.date,
+            source=str(place),
+            said=scene.time,
+            store="profile" if fact.relation in ATTRIBUTES else "relationship",
+            session=str(place),
+        )
+        for place, (scene, part) in enumerate(zip(sessions, facts, strict=True))
+        for fact in part.facts
+    ]
+    return [replace(quad, until=_end(quad, stated)) for quad in stated]
+
+
+def _end(quad: Quad, stated: Iterable[Quad]) -> datetime | None:
+    """When another fact took the place of this one, or ended it."""
+    return min((other.since for other in stated if other.since and _ends(other, quad)), default=None)
+
+
+def _ends(later: Quad, quad: Quad) -> bool:
+    if not later.since or not quad.since or later.since <= quad.since:
+        return False
+    is_same = folded(later.tail) == folded(quad.tail)
+    if later.key == quad.key:
+        return quad.relation in ONE_AT_A_TIME and not is_same
+    return later.key == (quad.key[0], f"ex-{quad.relation}") and is_same
+
+
+def _as_words(text: str) -> str:
+    """The words, without a possessive 's, with a space before and after each."""
+    plain = " ".join(word.removesuffix("'s") for word in words(text))
+    return f" {plain} "
+
+
+def _check(fact: Triple, scene: Scene, others: Sequence[Triple]) -> None:
+    """Refuse a fact that is none, that its scene does not name, or that is there already."""
+    if fact.relation not in RELATIONS:
+        raise LeftOut("no relation of the paper")
+    said = _as_words(scene.script)
+    for name in (fact.head, fact.tail):
+        if FUNCTION_WORDS.issuperset(words(name)) or _as_words(name) not in said:
+            raise LeftOut("not named in the scene")
+    if folded(fact.head) == folded(fact.tail):
+        raise LeftOut("of itself")
+    if fact in others:
+        raise LeftOut("the same twice")
+
+
+class Quiz(BaseModel):
+    """A quiz question about an episode, with four choices, one of them the answer."""
+
+    episode: str
+    question: str = Field(min_length=1)
+    options: list[str] = Field(min_length=2)
+    answer: str
+
+
+class Evidence(StrictReply):
+    """Where an episode answers a quiz question (appendix C)."""
+
+    answerable: bool
+    scenes: Annotated[list[int], bound(maxItems=20)]
+    needs_all: bool
+
+
+class QuizEvidence(Part):
+    """The numbers of the scenes that answer a question, and whether all of them are needed; none, if it is left out."""
+
+    scenes: list[int]
+    needs_all: bool = False
+
+
+def read_quizzes(file: Path, show: Show) -> list[Quiz]:
+    """Read a JSON list of quiz questions.
+
+    Raises:
+        GenerationStopped: it is no such list, or a question's episode or answer is not there.
+    """
+    try:
+        found = TypeAdapter(list[Quiz]).validate_json(file.read_bytes())
+    except (OSError, ValidationError) as fault:
+        why = fault.errors()[0] if isinstance(fault, ValidationError) else {"loc": (), "msg": str(fault)}
+        place = ", ".join(map(str, why["loc"]))
+        raise GenerationStopped(
+            f'{file}{f", item {place}" if place else ""}: {why["msg"]}. Expected [{{"episode": "...", "question": '
+            '"...", "options": ["...", ...], "answer": "one of them"}]'
+        ) from fault
+    episodes = {scene.episode for scene in show.scenes}
+    for number, quiz in enumerate(found):
+        if quiz.episode not in episodes:
+            known = ", ".join(sorted(episodes))
+            raise GenerationStopped(f"{file}, item {number}: there is no episode {quiz.episode!r}; there are {known}")
+        if quiz.answer not in quiz.options:
+            raise GenerationStopped(f"{file}, item {number}: the answer is not among the options")
+    return found
+
+
+def find_evidence(quiz: Quiz, show: Show, writer: Writer) -> QuizEvidence:
+    """Ask which scenes of the episode answer a question."""
+    writer.begin("evidence")
+    scenes = {scene.number: scene for scene in show.scenes if scene.episode == quiz.episode}
+    text = "\n\n".join(f"Scene {number}\n{scene.script}" for number, scene in sorted(scenes.items()))
+    with writer.leave_out():
+        reply = writer.ask(Evidence, scenes=text, question=quiz.question, answer=quiz.answer)
+        named = sorted(set(reply.scenes) & set(scenes))
+        if not reply.answerable or not named:
+            raise LeftOut(f"“{shorten(quiz.question, 80)}” is not answered by its episode")
+        return QuizEvidence(scenes=named, needs_all=reply.needs_all and len(named) > 1)
+    return QuizEvidence(scenes=[])
+
+
+def answerability(evidence: Sequence[Scene], needs_all: bool, show: Show) -> Iterator[tuple[Scene, bool]]:
+    """Yield the sessions in which a question is asked, and whether the main character can answer it there.
+
+    They can after the first scene of evidence that they are in, or, if it takes all scenes, after the last, if they are
+    in all. They cannot if they are in none. Where that is unclear it is not asked.
+    """
+    seen = [scene for scene in evidence if show.main in scene.speakers]
+    if not evidence or (needs_all and 0 < len(seen) < len(evidence)):
+        return
+    times = [scene.time for scene in seen]
+    after = (max if needs_all else min)(times) if times else None
+    yield from ((scene, bool(seen)) for scene in show.sessions if after is None or scene.time > after)
+
+
+def dated(question: str, evidence: Sequence[Scene]) -> str:
+    """The question with the latest day of its evidence, so that it takes long-term memory."""
+    day = max(evidence, key=lambda scene: scene.date).day
+    return f"{question.rstrip(' ?.')} on {day}?"
