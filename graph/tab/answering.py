@@ -22,7 +22,7 @@ from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.model_panel import ModelPanel
 from graph.tab.request import build_ask, wait_until_ready
 from graph.tab.sources_view import render_sources_of
-from graph.tab.trace.trace_panel import TracePanel
+from graph.tab.trace_panel import TracePanel
 from graph.understanding.parts import tells
 from memory.bank.queries.chats import memories_of_turn
 from memory.search.indexer import Indexer

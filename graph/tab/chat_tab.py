@@ -20,7 +20,7 @@ from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, 
 from graph.tab.request import explain_as_of, last_day
 from graph.tab.sample import SAMPLE, find_sample, own_personas
 from graph.tab.sources_view import SHOW_ANSWER, render_sources_of
-from graph.tab.trace.trace_panel import TracePanel
+from graph.tab.trace_panel import TracePanel
 from graph.tab.welcome_panel import WelcomePanel
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat
