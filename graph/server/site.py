@@ -26,7 +26,7 @@ from graph.server.security_headers import SecurityHeaders
 from graph.server.uploads import delete_old_forever
 from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
-from graph.tab.sample import import_sample
+from graph.tab.first_personas import import_sample
 from memory.bank.bank import Bank
 from memory.cli.errors import OWN_FILES_ONLY
 from memory.errors import MemoirError

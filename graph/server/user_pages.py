@@ -26,7 +26,7 @@ from graph.server.request_limits import FileLimits
 from graph.server.services import Background, build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Services
-from graph.tab.sample import import_sample
+from graph.tab.first_personas import import_sample
 from memory.errors import BankUnavailable
 from memory.tab.templates import PICTURES
 from memory.users import UnknownUser, Users
