@@ -19,7 +19,7 @@ from graph.state import Ask, Token
 from graph.tab import messages
 from graph.tab.chat_box import ChatBox
 from graph.tab.messages import Bubble, Chat, PastAnswer
-from graph.tab.model_panel import ModelPanel
+from graph.tab.model_panels import ModelPanel
 from graph.tab.request import build_ask, wait_until_ready
 from graph.tab.sources_view import render_sources_of
 from graph.tab.trace_panel import TracePanel
