@@ -92,12 +92,12 @@ def test_failed_logins_back_off_exponentially_until_forgotten() -> None:
     waits = []
     for _ in range(14):
         backoff.add_failure("ann")
-        waits.append(backoff.wait({"ann": 3}))
+        waits.append(backoff.wait("ann", 3))
     assert waits[:6] == [0, 0, 2, 4, 8, 16]
     assert waits[-1] == MAX_WAIT
-    assert backoff.wait({"ben": 3}) == 0
+    assert backoff.wait("ben", 3) == 0
     clock.now += FORGET_AFTER
-    assert backoff.wait({"ann": 3}) == 0
+    assert backoff.wait("ann", 3) == 0
 
 
 def test_addresses_of_one_ipv6_network_count_as_one_client() -> None:

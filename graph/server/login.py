@@ -6,7 +6,7 @@ import hashlib
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -63,9 +63,12 @@ class LoginBackoff:
         self._clock = clock
         self._failures: dict[str, tuple[int, float]] = {}
 
-    def wait(self, free: Mapping[str, int], longest: float = MAX_WAIT) -> float:
-        """Return the seconds until the next try, at most `longest`; `free` maps a key to its failures without wait."""
-        return max(self._wait(key, failures, longest) for key, failures in free.items())
+    def wait(self, key: str, free: int, longest: float = MAX_WAIT) -> float:
+        """Return the seconds until the next try, at most `longest`; the first `free` failures cost no wait."""
+        count, at = self._current(key)
+        if count < free:
+            return 0.0
+        return max(0.0, at + min(longest, 2.0 ** min(count - free + 1, 20)) - self._clock())
 
     def add_failure(self, key: str) -> None:
         """Count a failure. A try counts as one from its start, so that parallel tries gain nothing."""
@@ -83,12 +86,6 @@ class LoginBackoff:
     def clear(self, key: str) -> None:
         """Uncount all failures of a key."""
         self._failures.pop(key, None)
-
-    def _wait(self, key: str, free: int, longest: float) -> float:
-        count, at = self._current(key)
-        if count < free:
-            return 0.0
-        return max(0.0, at + min(longest, 2.0 ** min(count - free + 1, 20)) - self._clock())
 
     def _current(self, key: str) -> tuple[int, float]:
         count, at = self._failures.get(key, (0, self._clock()))
@@ -166,9 +163,8 @@ class LoginMiddleware:
             name, password = str(form.get("username", ""))[:64], str(form.get("password", ""))
         by_name, by_address = f"name {name.strip().casefold()}", network(request.client.host if request.client else "")
         by_both = f"{by_name} from {by_address}"
-        here = self._backoff.wait({by_both: FREE_OF_NAME, by_address: FREE_OF_ADDRESS})
-        anywhere = self._backoff.wait({by_name: FREE_OF_NAME_ANYWHERE}, MAX_WAIT_OF_NAME)
-        wait = math.ceil(max(here, anywhere))
+        here = self._backoff.wait(by_both, FREE_OF_NAME), self._backoff.wait(by_address, FREE_OF_ADDRESS)
+        wait = math.ceil(max(*here, self._backoff.wait(by_name, FREE_OF_NAME_ANYWHERE, MAX_WAIT_OF_NAME)))
         if wait > 0:
             message = f"Too many wrong passwords. Try again in {wait} seconds."
             return self._form(message, 429, {"Retry-After": str(wait)})
