@@ -23,7 +23,7 @@ from eval.settings import EvalSettings
 from eval.tab.evaluate_tab import EvaluateTab
 from graph.assistant import Assistant
 from graph.server.api import PublicApi
-from graph.server.page_mount import Page
+from graph.server.page import Page
 from graph.server.request_limits import MAX_QUEUED
 from graph.server.services import Background
 from graph.server.site import build_site, serve

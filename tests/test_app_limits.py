@@ -20,8 +20,8 @@ import uvicorn
 from starlette.formparsers import MultiPartException
 from starlette.responses import PlainTextResponse
 
-from graph.server import request_limits, site, uploads
-from graph.server.login_backoff import FORGET_AFTER, MAX_WAIT, LoginBackoff
+from graph.server import request_limits, site
+from graph.server.login import FORGET_AFTER, MAX_WAIT, LoginBackoff
 from graph.server.request_limits import (
     BURST,
     MAX_ADDRESSES,
@@ -92,12 +92,12 @@ def test_failed_logins_back_off_exponentially_until_forgotten() -> None:
     waits = []
     for _ in range(14):
         backoff.add_failure("ann")
-        waits.append(backoff.wait({"ann": 3}))
+        waits.append(backoff.wait("ann", 3))
     assert waits[:6] == [0, 0, 2, 4, 8, 16]
     assert waits[-1] == MAX_WAIT
-    assert backoff.wait({"ben": 3}) == 0
+    assert backoff.wait("ben", 3) == 0
     clock.now += FORGET_AFTER
-    assert backoff.wait({"ann": 3}) == 0
+    assert backoff.wait("ann", 3) == 0
 
 
 def test_addresses_of_one_ipv6_network_count_as_one_client() -> None:
@@ -188,10 +188,10 @@ def test_old_uploads_are_deleted_whoever_left_them(tmp_path: Path, monkeypatch: 
     for name in ("all/abc/history.json", "all/tmpaborted", "all/downloads/tmp1/ida.jsonl"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("what was said")
-    uploads.delete_old(folder)
+    site.delete_old(folder)
     assert (folder / "all/tmpaborted").is_file()
-    monkeypatch.setattr(uploads, "KEEP_SECONDS", -60.0)
-    uploads.delete_old(folder)
+    monkeypatch.setattr(site, "KEEP_SECONDS", -60.0)
+    site.delete_old(folder)
     assert list(folder.rglob("*")) == [folder / "all"]
 
 

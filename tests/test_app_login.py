@@ -21,7 +21,7 @@ from eval.settings import EvalSettings
 from graph.server.login import CHECK_SECONDS, LoginMiddleware
 from graph.server.site import build_site
 from graph.server.user_pages import UserPages
-from graph.tab.sample import import_sample
+from graph.tab.first_personas import import_sample
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_persona
 from memory.users import Users

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 import pytest
 
-from graph.server.page_isolation import isolate_pages
-from graph.server.page_mount import Page
+from graph.server.page import Page, isolate_pages
 from memory.errors import MemoirError
 from memory.tab.events import PRIVATE
 from memory.users import Users

@@ -8,11 +8,10 @@ import pytest
 from graph.assistant import Assistant
 from graph.replies.facts import state_fact
 from graph.state import Services
-from graph.tab.introduction import introduce, tell_name
+from graph.tab.evidence import render_sources_of
+from graph.tab.first_personas import SAMPLE, introduce, tell_name
 from graph.tab.past_chats import find_place, open_new, resume
 from graph.tab.request import build_ask
-from graph.tab.sample import SAMPLE
-from graph.tab.sources_view import render_sources_of
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank

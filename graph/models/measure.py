@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil  # type: ignore[import-untyped]
@@ -22,28 +24,11 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 
-SPEED_PROMPT = "Count from one to forty in English words, separated by commas. Write nothing else."
-SCHEMA_PROMPT = (
-    'Where was {name} born, if all you know is: "{name} was born in {place} in {year}"? Reply with one JSON object of '
-    'this form and nothing else: {{"place": "...", "year": 0}}'
-)
-BORN = (
-    ("Ada", "London", 1815),
-    ("Alan", "London", 1912),
-    ("Grace", "New York", 1906),
-    ("Edsger", "Rotterdam", 1930),
-    ("Emmy", "Erlangen", 1882),
-    ("Kurt", "Brünn", 1906),
-    ("Sofya", "Moscow", 1850),
-    ("Srinivasa", "Erode", 1887),
-    ("Donald", "Milwaukee", 1938),
-    ("Barbara", "Los Angeles", 1939),
-)
-"""Ten questions for JSON; their facts are in the prompt."""
+PROMPTS = tomllib.loads(Path(__file__).with_name("measure.toml").read_text("utf-8"))
 
 LONG_PROMPT = "What did I buy first?\n" + "\n".join(
     f"{day} May 2024: I bought {thing} at the market in Leeds, and my sister Ada came along."
-    for day, thing in enumerate(("a canoe", "two lamps", "a red kettle", "old maps", "a chess board") * 4, start=1)
+    for day, thing in enumerate(PROMPTS["bought"] * 4, start=1)
 )
 """Some 600 tokens, as a question with its memories has."""
 
@@ -85,13 +70,13 @@ def measure(name: str, quantization: Quantization) -> Figures:
     trial = try_out(model)
     long = [("human", LONG_PROMPT)]
     first, _ = _ask(model, long, max_tokens=8)
-    kept = sum(_keeps_schema(model, *born) for born in BORN)
+    kept = sum(_keeps_schema(model, *born) for born in PROMPTS["born"])
     figures |= {
         "first token s": trial.first_token_s,
         f"first token s, {count_tokens(model, long)} prompt tokens": round(first, 3),
         "tokens per s": trial.tokens_per_s,
         "context": trial.context or "not stated",
-        "keeps to a JSON schema": f"{kept} of {len(BORN)}",
+        "keeps to a JSON schema": f"{kept} of {len(PROMPTS['born'])}",
     }
     if isinstance(model, LocalModel):
         figures |= {"memory GiB, before": before, "memory GiB, after": _resident_gib()}
@@ -109,8 +94,8 @@ def try_out(model: BaseChatModel) -> Trial:
     Raises:
         ModelFailed: it does not reply.
     """
-    first, rate = _ask(model, [("human", SPEED_PROMPT)])
-    return Trial(round(first, 3), round(rate, 1), context_length(model), _keeps_schema(model, *BORN[0]))
+    first, rate = _ask(model, [("human", PROMPTS["speed"])])
+    return Trial(round(first, 3), round(rate, 1), context_length(model), _keeps_schema(model, *PROMPTS["born"][0]))
 
 
 def _ask(model: BaseChatModel, talk: Messages, max_tokens: int | None = None) -> tuple[float, float]:
@@ -127,7 +112,7 @@ def _ask(model: BaseChatModel, talk: Messages, max_tokens: int | None = None) ->
 
 
 def _keeps_schema(model: BaseChatModel, name: str, place: str, year: int) -> bool:
-    prompt = SCHEMA_PROMPT.format(name=name, place=place, year=year)
+    prompt = PROMPTS["schema"].format(name=name, place=place, year=year)
     try:
         reply = asyncio.run(stream_reply(model, [("human", prompt)], schema=_Place.model_json_schema()))
         _Place.model_validate_json(reply.text)

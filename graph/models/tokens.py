@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeGuard
 
+from graph.models.hosted.profile import count_at_server, server_profile
 from graph.models.local_model import LocalModel, Messages
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ UNKNOWN_CONTEXT = 4096
 
 def count_tokens(model: BaseChatModel, talk: Messages) -> int:
     """Tokens of a prompt: exact for a local model, an upper estimate for others; blocks while a server counts."""
-    from graph.models.hosted.profile import count_at_server
-
     if isinstance(model, LocalModel):
         return len(model.weights.prompt(talk))
     if is_hosted(model) and (count := count_at_server(model, "\n".join(text for _, text in talk))) is not None:
@@ -51,8 +50,6 @@ def estimated_tokens(text: str) -> int:
 
 def counting_method(model: BaseChatModel) -> str:
     """How `count_tokens` counts for this model; blocks while a server is asked."""
-    from graph.models.hosted.profile import server_profile
-
     if is_hosted(model):
         return "by its server" if server_profile(model).count else "estimated"
     return "by its tokenizer" if isinstance(model, LocalModel) else "estimated"
@@ -60,8 +57,6 @@ def counting_method(model: BaseChatModel) -> str:
 
 def context_length(model: BaseChatModel) -> int | None:
     """Tokens that a prompt and its reply may have together; None if unknown; blocks while a server is asked."""
-    from graph.models.hosted.profile import server_profile
-
     if isinstance(model, LocalModel):
         return model.weights.context
     return server_profile(model).context if is_hosted(model) else None

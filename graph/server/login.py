@@ -1,4 +1,4 @@
-"""Require a login for every page: the login form, the logout, and tokens for programs."""
+"""Require a login for every page: the login form, its wait after failures, the logout, and tokens for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from graph.server.login_backoff import LoginBackoff
 from graph.server.request_limits import network
 from graph.server.user_pages import UserPages
 from memory.errors import MemoirError
@@ -33,6 +32,12 @@ share it), and for a name from all addresses."""
 MAX_WAIT_OF_NAME = 5.0
 """Seconds of the longest wait for a name from all addresses: nobody can lock a user out by guessing elsewhere."""
 
+MAX_WAIT, FORGET_AFTER = 300.0, 3600.0
+"""Seconds of the longest wait, and seconds without a failure after which earlier ones no longer count."""
+
+MAX_KEYS = 10_000
+"""Names and addresses that are counted; beyond, the one that failed least recently is dropped."""
+
 CHECK_SECONDS = 2.0
 """Seconds between two checks for removed users; a stream ends at most this long after its login has ended."""
 
@@ -49,6 +54,42 @@ class Login:
     user_id: str
     password_hash: str
     expires: float
+
+
+class LoginBackoff:
+    """Counts failed logins by key. After the free ones of a key, each failure doubles the wait before the next try."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failures: dict[str, tuple[int, float]] = {}
+
+    def wait(self, key: str, free: int, longest: float = MAX_WAIT) -> float:
+        """Return the seconds until the next try, at most `longest`; the first `free` failures cost no wait."""
+        count, at = self._current(key)
+        if count < free:
+            return 0.0
+        return max(0.0, at + min(longest, 2.0 ** min(count - free + 1, 20)) - self._clock())
+
+    def add_failure(self, key: str) -> None:
+        """Count a failure. A try counts as one from its start, so that parallel tries gain nothing."""
+        count, _ = self._current(key)
+        self._failures.pop(key, None)
+        if len(self._failures) >= MAX_KEYS:
+            self._failures.pop(next(iter(self._failures)))
+        self._failures[key] = (count + 1, self._clock())
+
+    def remove_failure(self, key: str) -> None:
+        """Uncount the last failure: the try succeeded."""
+        count, at = self._current(key)
+        self._failures[key] = (max(0, count - 1), at)
+
+    def clear(self, key: str) -> None:
+        """Uncount all failures of a key."""
+        self._failures.pop(key, None)
+
+    def _current(self, key: str) -> tuple[int, float]:
+        count, at = self._failures.get(key, (0, self._clock()))
+        return (count, at) if self._clock() - at < FORGET_AFTER else (0, self._clock())
 
 
 class LoginMiddleware:
@@ -122,9 +163,8 @@ class LoginMiddleware:
             name, password = str(form.get("username", ""))[:64], str(form.get("password", ""))
         by_name, by_address = f"name {name.strip().casefold()}", network(request.client.host if request.client else "")
         by_both = f"{by_name} from {by_address}"
-        here = self._backoff.wait({by_both: FREE_OF_NAME, by_address: FREE_OF_ADDRESS})
-        anywhere = self._backoff.wait({by_name: FREE_OF_NAME_ANYWHERE}, MAX_WAIT_OF_NAME)
-        wait = math.ceil(max(here, anywhere))
+        here = self._backoff.wait(by_both, FREE_OF_NAME), self._backoff.wait(by_address, FREE_OF_ADDRESS)
+        wait = math.ceil(max(*here, self._backoff.wait(by_name, FREE_OF_NAME_ANYWHERE, MAX_WAIT_OF_NAME)))
         if wait > 0:
             message = f"Too many wrong passwords. Try again in {wait} seconds."
             return self._form(message, 429, {"Retry-After": str(wait)})

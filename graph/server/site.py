@@ -1,4 +1,4 @@
-"""Build the whole web app around the pages, and serve it: request limits, then the login if wanted, then the page."""
+"""Build the whole web app around the pages, and serve it: headers, limits, then the login if wanted, then the page."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ import os
 import shutil
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
 
 import h11
 import uvicorn
-from anyio import create_task_group
+from anyio import create_task_group, sleep, to_thread
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.routing import Mount
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from graph.server.login import LoginMiddleware
-from graph.server.page_isolation import isolate_pages
+from graph.server.page import isolate_pages
 from graph.server.request_limits import RequestLimits
-from graph.server.security_headers import SecurityHeaders
-from graph.server.uploads import delete_old_forever
 from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
-from graph.tab.sample import import_sample
+from graph.tab.first_personas import import_sample
 from memory.bank.bank import Bank
 from memory.cli.errors import OWN_FILES_ONLY
 from memory.errors import MemoirError
@@ -37,6 +39,23 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 HEADER_SECONDS = 10.0
 """Seconds in which a client must send the headers of a request."""
+
+CLEAN_UP_SECONDS, KEEP_SECONDS = 600.0, 3600.0
+"""Seconds between two clean-ups, and how long a file is kept. An upload that broke off is a file like any other."""
+
+HEADERS = {
+    # Gradio's page has scripts and styles in its HTML and builds functions from text (the `js` of events, plots).
+    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
+    "X-Frame-Options": "DENY",  # for browsers that do not know frame-ancestors
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # "no-referrer" would take the origin from the login form, too
+}
+"""What browsers are told: nothing from other sites, and in nobody's frame."""
+
+SAME_FOR_EVERYBODY = ("/assets/", "/static/", "/svelte/")
+"""Gradio's own files: a phone need not load them again with each page."""
 
 
 def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
@@ -95,6 +114,26 @@ def serve(settings: Settings, build_page: BuildPage) -> None:
     )
 
 
+class SecurityHeaders:
+    """Middleware before the whole app: adds `HEADERS`, and keeps all but Gradio's own files out of caches."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and add the headers to its response."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                if not scope["path"].startswith(SAME_FOR_EVERYBODY):
+                    headers["Cache-Control"] = "no-store"
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
 class HeaderTimeoutProtocol(H11Protocol):
     """uvicorn's HTTP/1.1, which closes connections whose headers do not come; each would keep a file open for ever."""
 
@@ -126,6 +165,29 @@ class HeaderTimeoutProtocol(H11Protocol):
         if self._timeout is not None:
             self._timeout.cancel()
             self._timeout = None
+
+
+async def delete_old_forever(folder: Path) -> NoReturn:
+    """Delete the old files below a folder every ten minutes, for as long as the app runs."""
+    while True:
+        await to_thread.run_sync(delete_old, folder)
+        await sleep(CLEAN_UP_SECONDS)
+
+
+def delete_old(folder: Path) -> None:
+    """Delete the files below a folder that are older than an hour, and the folders that have been empty for as long.
+
+    The folders right in it belong to users, and stay.
+    """
+    oldest = time.time() - KEEP_SECONDS
+    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder before the folder
+        with suppress(OSError):  # in use, not empty, or deleted meanwhile
+            if path.lstat().st_ctime >= oldest:
+                continue
+            if not path.is_dir():
+                path.unlink()
+            elif path.parent != folder:
+                path.rmdir()
 
 
 def _check_bank(settings: Settings, users: Users) -> None:

@@ -20,13 +20,12 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from graph.learning.learner import Learner
-from graph.server.page_isolation import PageIsolation
-from graph.server.page_mount import mount_page
+from graph.server.page import PageIsolation, mount_page
 from graph.server.request_limits import FileLimits
 from graph.server.services import Background, build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Services
-from graph.tab.sample import import_sample
+from graph.tab.first_personas import import_sample
 from memory.errors import BankUnavailable
 from memory.tab.templates import PICTURES
 from memory.users import UnknownUser, Users

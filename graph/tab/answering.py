@@ -18,11 +18,10 @@ from graph.models.quantization import Quantization
 from graph.state import Ask, Token
 from graph.tab import messages
 from graph.tab.chat_box import ChatBox
+from graph.tab.evidence import TracePanel, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
-from graph.tab.model_panel import ModelPanel
+from graph.tab.model_panels import ModelPanel
 from graph.tab.request import build_ask, wait_until_ready
-from graph.tab.sources_view import render_sources_of
-from graph.tab.trace.trace_panel import TracePanel
 from graph.understanding.parts import tells
 from memory.bank.queries.chats import memories_of_turn
 from memory.search.indexer import Indexer

@@ -9,8 +9,8 @@ import gradio as gr
 from markupsafe import Markup
 
 from graph.replies.suggestions import MOST, suggest_questions
+from graph.tab.first_personas import SAMPLE, example_questions
 from graph.tab.messages import ASK, GO_ON, SEND
-from graph.tab.sample import SAMPLE, example_questions
 from memory.bank.bank import Bank
 from memory.formatting import format_count, format_day
 from memory.tab.events import Update

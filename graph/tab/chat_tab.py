@@ -12,16 +12,13 @@ from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering
 from graph.tab.chat_box import ChatBox, describe_persona
-from graph.tab.encoder_panel import EncoderPanel
+from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_sources_of
+from graph.tab.first_personas import SAMPLE, find_sample, own_personas
 from graph.tab.messages import Chat
-from graph.tab.model_panel import ModelPanel
-from graph.tab.new_persona_panel import PROACTIVE, NewPersonaPanel
+from graph.tab.model_panels import EncoderPanel, ModelPanel
 from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, resume
+from graph.tab.persona_panels import PROACTIVE, NewPersonaPanel, WelcomePanel
 from graph.tab.request import explain_as_of, last_day
-from graph.tab.sample import SAMPLE, find_sample, own_personas
-from graph.tab.sources_view import SHOW_ANSWER, render_sources_of
-from graph.tab.trace.trace_panel import TracePanel
-from graph.tab.welcome_panel import WelcomePanel
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat
 from memory.errors import MemoirError

@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from graph.replies.card import first_message
 from graph.tab import messages
+from graph.tab.first_personas import own_personas
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.request import parse_as_of
-from graph.tab.sample import own_personas
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import citations, find_chat, recent_chats
 from memory.bank.queries.told import name_told

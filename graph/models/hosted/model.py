@@ -67,10 +67,15 @@ def hosted_model(name: str, address: str, temperature: float) -> OpenAIChat:
     Raises:
         UnknownModel: OpenAI needs a key, and none is set.
     """
+    key = read_key("MEMOIR_API_KEY") or NO_KEY if address else read_key("OPENAI_API_KEY")
+    if not key:
+        raise UnknownModel(
+            f"openai:{name} needs a key: set OPENAI_API_KEY in the environment or in the key file. Nothing was sent"
+        )
     model = OpenAIChat(
         model=name,
         base_url=address or OPENAI,
-        api_key=SecretStr(read_key("MEMOIR_API_KEY") or NO_KEY if address else _openai_key(name)),
+        api_key=SecretStr(key),
         temperature=temperature,
         timeout=TIMEOUT_SECONDS,
         # LangChain would wait for each chunk by asyncio.wait_for, which loses a cancellation that meets a chunk (before
@@ -85,12 +90,3 @@ def hosted_model(name: str, address: str, temperature: float) -> OpenAIChat:
     if not address and (model.profile or {}).get("temperature") is False:
         model.temperature = None  # models that reason refuse a request that names one
     return model
-
-
-def _openai_key(name: str) -> str:
-    openai_key = read_key("OPENAI_API_KEY")
-    if not openai_key:
-        raise UnknownModel(
-            f"openai:{name} needs a key: set OPENAI_API_KEY in the environment or in the key file. Nothing was sent"
-        )
-    return openai_key

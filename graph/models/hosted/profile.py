@@ -25,7 +25,6 @@ from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from langchain_openai.chat_models.base import BaseChatOpenAI
-    from openai import OpenAI
 
 OPENAI = "https://api.openai.com/v1"
 """Fixed, so that OPENAI_BASE_URL cannot make "openai:..." mean another service than its name says."""
@@ -75,7 +74,7 @@ def server_profile(model: BaseChatOpenAI) -> ServerProfile:
     asked, profile = _PROFILES.get(key, (0.0, ServerProfile()))
     if key not in _PROFILES or time.monotonic() > asked + KEEP_SECONDS:
         with _alone(address, profile) as free:
-            told = _ask(_Server(model.root_client, address), model.model_name) if free else None
+            told = _ask(model) if free else None
         if told is not None:
             profile = told
             _PROFILES[key] = time.monotonic(), told
@@ -94,7 +93,7 @@ def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
         return None
     path, field = profile.count
     with _alone(address, profile) as free:
-        reply = _Server(model.root_client, address).ask(path, {field: text}) if free else {}
+        reply = _object(_fetch(model, _root(model) + path, {field: text})) if free else {}
     tokens = reply.get("tokens")
     return len(tokens) if isinstance(tokens, list) else _size(reply.get("count"))
 
@@ -141,62 +140,53 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
-class _Server:
-    """Requests to a server beside those for chat; what is no JSON object is an empty one."""
+def _fetch(model: BaseChatOpenAI, url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    """What a server replies to a GET or, with a body, to a POST; {} if that is no JSON object, None if it is away."""
+    from openai import APIConnectionError, OpenAIError
 
-    def __init__(self, client: OpenAI, address: str) -> None:
-        self._client = client.with_options(timeout=ASK_SECONDS, max_retries=0)
-        self._address, self._root = address.rstrip("/"), address.rstrip("/").removesuffix("/v1")
-
-    def models(self) -> list[dict[str, Any]] | None:
-        """The rows of its list of models; None where it cannot be reached."""
-        from openai import APIConnectionError, OpenAIError
-
-        try:
-            return _rows(_object(self._client.get(f"{self._address}/models", cast_to=object)).get("data"))
-        except APIConnectionError:
-            return None
-        except (OpenAIError, ValueError):
-            return []
-
-    def ask(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """What it replies to a GET or, with a body, to a POST."""
-        from openai import OpenAIError
-
-        address = self._root + path
-        try:
-            if body is None:
-                return _object(self._client.get(address, cast_to=object))
-            return _object(self._client.post(address, cast_to=object, body=dict(body)))
-        except (OpenAIError, ValueError):
-            return {}
-
-
-def _ask(server: _Server, name: str) -> ServerProfile | None:
-    rows = server.models()
-    if rows is None:
+    client = model.root_client.with_options(timeout=ASK_SECONDS, max_retries=0)
+    try:
+        reply = client.post(url, cast_to=object, body=dict(body)) if body else client.get(url, cast_to=object)
+    except APIConnectionError:
         return None
+    except (OpenAIError, ValueError):
+        return {}
+    return _object(reply)
+
+
+def _root(model: BaseChatOpenAI) -> str:
+    """The address of a server, where it has more to offer than OpenAI's protocol."""
+    return str(model.openai_api_base).rstrip("/").removesuffix("/v1")
+
+
+def _ask(model: BaseChatOpenAI) -> ServerProfile | None:
+    """What the server of a model tells; None where it cannot be reached."""
+    listed = _fetch(model, f"{str(model.openai_api_base).rstrip('/')}/models")
+    if listed is None:
+        return None
+    rows, name = _rows(listed.get("data")), model.model_name
     row = next((row for row in rows if row.get("id") == name), {})
     makers = {each.get("owned_by") for each in rows}
     if "llamacpp" in makers:  # a server of one model answers to any name
         row = row or (rows[0] if len(rows) == 1 else {})
-        settings = _object(server.ask("/props").get("default_generation_settings"))
+        settings = _object(_object(_fetch(model, f"{_root(model)}/props")).get("default_generation_settings"))
         context = _size(_object(row.get("meta")).get("n_ctx")) or _size(settings.get("n_ctx"))
         return ServerProfile(context, ("/tokenize", "content"), parallel=True, takes_options=True)
     if makers == {"me"}:  # llama-cpp-python
         return ServerProfile(count=("/extras/tokenize/count", "input"))
     if told := _size(row.get("max_model_len")) or _size(row.get("context_length")):
         return ServerProfile(told, parallel=True, takes_options="vllm" in makers)
-    if told := _ollama_context(server, name) or _lm_studio_context(server, name):
+    if told := _ollama_context(model) or _lm_studio_context(model):
         return ServerProfile(told, parallel=True)
     return ServerProfile(parallel="vllm" in makers, takes_options="vllm" in makers)
 
 
-def _ollama_context(server: _Server, name: str) -> int | None:
-    shown = server.ask("/api/show", {"model": name})
+def _ollama_context(model: BaseChatOpenAI) -> int | None:
+    name = model.model_name
+    shown = _fetch(model, f"{_root(model)}/api/show", {"model": name})
     if not shown:
         return None
-    for row in _rows(server.ask("/api/ps").get("models")):
+    for row in _rows(_object(_fetch(model, f"{_root(model)}/api/ps")).get("models")):
         if row.get("name") in (name, f"{name}:latest") and (size := _size(row.get("context_length"))):
             return size
     chosen = re.search(r"(?m)^num_ctx\s+(\d+)", str(shown.get("parameters")))
@@ -204,8 +194,9 @@ def _ollama_context(server: _Server, name: str) -> int | None:
     return int(chosen[1]) if chosen else min([OLLAMA_CONTEXT, *filter(None, most)])
 
 
-def _lm_studio_context(server: _Server, name: str) -> int | None:
-    row = next((row for row in _rows(server.ask("/api/v0/models").get("data")) if row.get("id") == name), {})
+def _lm_studio_context(model: BaseChatOpenAI) -> int | None:
+    rows = _rows(_object(_fetch(model, f"{_root(model)}/api/v0/models")).get("data"))
+    row = next((row for row in rows if row.get("id") == model.model_name), {})
     return _size(row.get("loaded_context_length"))
 
 

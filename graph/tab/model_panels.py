@@ -1,4 +1,4 @@
-"""The part of the Chat tab that chooses, tests and unloads the chat model."""
+"""The parts of the Chat tab that choose the chat model, tested and unloaded here, and the embedding model."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from graph.models.local_model import LocalModel
 from graph.models.measure import Trial, try_out
 from graph.models.quantization import Quantization
 from graph.models.registry import NONE, chat_model, chat_model_or_none, is_named, parse_name
-from graph.settings import PipelineSettings
+from memory.embedding import e5, minilm
+from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError
+from memory.search.indexer import Indexer, count_pending
 from memory.tab.events import PRIVATE, Update
 from memory.tab.templates import hint
 
@@ -30,6 +32,10 @@ DESTINATIONS = {
     "server": "Your question and the memories found for it are sent to {address}.",
 }
 
+LABELS = {minilm.NAME: "English, fastest", e5.NAME: "100 languages"}
+
+WHILE_INDEXING = "Until all memories are indexed anew, those left are found by their words."
+
 
 class ModelPanel:
     """The choice of the chat model, where `choose` allows it; else the model that the settings name.
@@ -38,16 +44,15 @@ class ModelPanel:
     """
 
     def __init__(self, assistant: Assistant, *, choose: bool) -> None:
-        configured = assistant.services.settings
-        self.name: gr.Dropdown | gr.State = gr.State(configured.model)
-        self.quantization: gr.Dropdown | gr.State = gr.State(configured.quantization)
-        self.configured = configured
+        self.configured = assistant.services.settings
+        self.name: gr.Dropdown | gr.State = gr.State(self.configured.model)
+        self.quantization: gr.Dropdown | gr.State = gr.State(self.configured.quantization)
         self.described: list[gr.HTML] = []
         if choose:
-            self._build(configured)
+            self._build()
 
-    def _build(self, configured: PipelineSettings) -> None:
-        names = list(dict.fromkeys([NONE, configured.model if is_named(configured.model) else NONE]))
+    def _build(self) -> None:
+        names = [NONE, *([self.configured.model] if is_named(self.configured.model) else [])]
         self.names: gr.State = gr.State(names)
         with gr.Accordion("Model", open=False, elem_id="model-panel"):
             self.name = gr.Dropdown(
@@ -60,7 +65,7 @@ class ModelPanel:
             )
             self.quantization = gr.Dropdown(
                 list(get_args(Quantization)),
-                value=configured.quantization,
+                value=self.configured.quantization,
                 label="Quantization of an hf: model",
                 elem_id="model-quantization",
             )
@@ -158,3 +163,32 @@ def describe_trial(trial: Trial) -> str:
 
 def _gib(size: int) -> str:
     return f"{size / GIB:.2f} GiB" if size >= GIB / 100 else f"{size / 2**20:.2f} MiB"
+
+
+class EncoderPanel:
+    """A choice of the models that are installed, and of the one in use; what was indexed before is kept."""
+
+    def __init__(self, assistant: Assistant, indexer: Indexer, timer: gr.Timer) -> None:
+        """Build the panel; `timer` shows how far indexing is."""
+        self.assistant, self.indexer, self.timer = assistant, indexer, timer
+        names = list(dict.fromkeys([*installed(), self.model_in_use()]))
+        choices = [(f"{LABELS[name]} ({name})" if name in LABELS else name, name) for name in names]
+        self.choice = gr.Dropdown(choices, label="Search by meaning in", elem_id="encoder")
+        self.status = gr.HTML(padding=False, elem_id="encoder-status")
+        self.choice.input(self.choose, self.choice, [self.status, timer], **PRIVATE)
+
+    def model_in_use(self) -> str:
+        """The name of the model in use."""
+        return self.assistant.services.searcher.embedder.model
+
+    def choose(self, model: str) -> Update:
+        """Search with another model from the next message on, and index the memories with it in the background."""
+        bank = self.assistant.services.bank
+        if model == self.model_in_use():
+            return {self.status: Markup("")}
+        embedder = shared(model)
+        self.assistant.search_with(embedder)
+        bank.choose_embedding_model(model)
+        self.indexer.use(embedder)
+        left = hint(WHILE_INDEXING) if count_pending(bank, model) else Markup("")
+        return {self.status: left, self.timer: gr.Timer(active=True)}

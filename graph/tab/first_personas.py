@@ -1,14 +1,17 @@
-"""The user's name: what the first start tells a new assistant, and each persona that is created later."""
+"""The personas that a bank begins with: the sample, and the user's own assistant, which learns the user's name."""
 
 from __future__ import annotations
 
+import json
 import uuid
 from datetime import UTC, datetime
+from pathlib import Path
 
 from graph.state import USER
-from graph.tab.sample import own_personas
+from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.bank.relations import YOU
+from memory.ingest import ingest
 from memory.types import (
     LearnedMemory,
     MemoryDraft,
@@ -21,10 +24,36 @@ from memory.types import (
     TurnDraft,
 )
 
+SAMPLE = "sample"
+"""The source id of the sample persona, which the Chat tab offers as a demo."""
+
+FILES = Path(__file__).parents[2] / "assets" / "sample"
+
 ASSISTANT = PersonaDraft(
     "Memoir", description="An assistant that remembers what you say and shows its sources.", manner="warm"
 )
 """The persona that a user starts with."""
+
+
+def import_sample(bank: Bank) -> None:
+    """Import the sample persona into a new bank; not again where all was forgotten."""
+    if not bank.personas() and not journal.count(bank):
+        ingest(bank, FILES / "ida.jsonl")
+
+
+def find_sample(bank: Bank) -> Persona | None:
+    """The sample persona, unless it was deleted."""
+    return next((persona for persona in bank.personas() if persona.external_id == SAMPLE), None)
+
+
+def own_personas(bank: Bank) -> list[Persona]:
+    """All other personas, the oldest first."""
+    return [persona for persona in bank.personas() if persona.external_id != SAMPLE]
+
+
+def example_questions() -> list[str]:
+    """Questions that the sample persona can answer."""
+    return [str(q["question"]) for q in json.loads((FILES / "questions.json").read_text("utf-8"))]
 
 
 def introduce(bank: Bank, name: str) -> tuple[Persona, str]:

@@ -1,0 +1,261 @@
+"""What an answer relies on: each cited line as a card, and the panel "How I remembered" with every step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from html import escape
+from typing import TYPE_CHECKING
+
+import gradio as gr
+from markupsafe import Markup
+
+from graph.assistant import Answer
+from graph.state import Note, Reading, Reason
+from graph.tab.messages import PastAnswer
+from graph.understanding.times import moment_of
+from memory.bank.bank import Bank
+from memory.dates.expressions import describe_time
+from memory.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
+from memory.search.scoring import FACTORS
+from memory.tab.events import PRIVATE, Update
+from memory.tab.figure import new_figure
+from memory.tab.memory_card import render_memory, render_sources
+from memory.tab.tables import build_table
+from memory.tab.templates import empty_state, hint, render
+from memory.types import STORES, Hit
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+REACH = 30
+"""Turns shown before and after a quoted one."""
+
+SHOW_ANSWER = "window.showSources = (answer) => trigger('select', { answer });"
+"""Lets screen.js ask for the sources of an earlier answer, whose citation was clicked."""
+
+ABSTENTIONS: Mapping[Reason, str] = {
+    "nothing found": "No memory comes close to this question.",
+    "found but does not say": "Some memories are related to this question, but none of them answers it.",
+    "premise contradicted": "The question assumes something that the memories contradict.",
+    "outside the known time": "The question is about a time that the memories do not cover.",
+}
+"""Why there is no answer, in a sentence."""
+
+MAX_NOTES = 5
+"""Notes shown; those after the most relevant ones add little."""
+
+STEP_NAMES = {
+    "classify": "Classify",
+    "retrieve": "Search",
+    "views": "· rephrased",
+    "voice": "· in the speaker's words",
+    "meaning": "· words or meaning",
+    **{factor.score: f"· {factor.label}" for factor in FACTORS.values()},
+    "rerank": "Rank",
+    "time_filter": "Check dates",
+    "read": "Read",
+    "notes": "· notes",
+    "persist": "Save",
+}
+
+CANDIDATE_HEADERS = [
+    *("No.", "Rank", "Kind", "Memory", "Words", "Meaning", "Combined", "Kind match", "Score"),
+    *("Factors", "Note", "Outcome"),
+]
+CANDIDATE_WIDTHS = (5, 6, 10, 21, 6, 7, 5, 5, 5, 10, 11, 9)
+NOTE_HEADERS, NOTE_WIDTHS = ["Relevance", "Note", "From"], (16, 56, 28)
+STEP_HEADERS, STEP_WIDTHS = ["Step", "Decision", "Milliseconds"], (24, 54, 22)
+
+READ, DROPPED, ASKED = "#c0552f", "#968a76", "#6f9cc6"
+"""Colours of the plot: candidates that were read, those left out, and the times that were asked about."""
+
+Row = list[str | int | float]
+
+
+def render_sources_of(
+    bank: Bank, persona_id: int, number: int, answer: PastAnswer, reading: Reading | None = None
+) -> Markup:
+    """Render the sources of an answer, or why it has none; the `reading` is that of the answer just given."""
+    ids = [memory_id for _, memory_id, _ in answer.cited]
+    by_id = {memory.id: memory for memory in bank.memories_by_id(persona_id, ids)}
+    cards = [
+        {
+            "number": n,
+            "memory": by_id[memory_id],
+            "quote": quote or clip(by_id[memory_id].text),
+            "conversation": render_sources(bank, by_id[memory_id], REACH),
+        }
+        for n, memory_id, quote in answer.cited
+        if memory_id in by_id
+    ]
+    reason = _explain_no_sources(reading)
+    return render("answer_sources.html", question=answer.question, number=number, cards=cards, reason=reason)
+
+
+def _explain_no_sources(reading: Reading | None) -> Markup:
+    if reading is None or reading.citations:
+        return empty_state("No sources", "The lines that this answer relied on were forgotten.")
+    if reading.abstained:
+        return empty_state("No sources", ABSTENTIONS[reading.reason] if reading.reason else "No memory answers this.")
+    return empty_state("No sources needed", "No memory was used for this reply.")
+
+
+class TracePanel:
+    """The panel's components; `persona` holds the id of the persona that answers."""
+
+    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
+        self.bank = bank
+        with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how"):
+            self.summary = gr.HTML(padding=False)
+            with gr.Row():
+                self.classes = gr.Label(
+                    label="Kind of memory asked for", show_heading=False, num_top_classes=5, visible=False
+                )
+                self.plot = gr.Plot(label="Candidates over time", visible=False)
+            self.candidates = build_table(
+                "how-candidates",
+                "Candidates",
+                CANDIDATE_HEADERS,
+                widths=CANDIDATE_WIDTHS,
+                clickable=True,
+                max_height=420,
+                visible=False,
+            )
+            self.candidate = gr.HTML(padding=False, elem_id="how-one")
+            with gr.Row():
+                self.notes = build_table("how-notes", "Notes", NOTE_HEADERS, widths=NOTE_WIDTHS, visible=False)
+                self.steps = build_table("how-steps", "Steps", STEP_HEADERS, widths=STEP_WIDTHS, visible=False)
+        self.tables = [self.candidates, self.notes, self.steps]
+        self.outputs = [self.summary, self.classes, self.plot, self.candidate, *self.tables]
+        self.candidates.select(self.show_candidate, persona, self.candidate, trigger_mode="always_last", **PRIVATE)
+
+    def clear(self) -> Update:
+        """Show that there is no answer yet."""
+        nothing = empty_state("No answer yet", "Ask something, and every step of the answer is shown here.")
+        hidden = {part: gr.update(visible=False) for part in (self.classes, self.plot, *self.tables)}
+        return {self.summary: nothing, self.candidate: "", **hidden}
+
+    def explain(self, answer: Answer) -> Update:
+        """Show how an answer was found."""
+        figure, candidates, notes = plot_candidates(answer), candidate_rows(answer), note_rows(answer)
+        return {
+            self.summary: render_summary(answer),
+            self.classes: gr.Label(class_probabilities(answer), visible=bool(candidates)),
+            self.plot: gr.Plot(figure, visible=figure is not None),
+            self.candidates: gr.Dataframe(candidates, visible=bool(candidates)),
+            self.candidate: hint("Click a candidate to see where it comes from." if candidates else ""),
+            self.notes: gr.Dataframe(notes, visible=bool(notes)),
+            self.steps: gr.Dataframe(step_rows(answer), visible=True),
+        }
+
+    def show_candidate(self, persona_id: int, event: gr.SelectData) -> str:
+        """Show a candidate and the conversation it comes from."""
+        return render_memory(self.bank, self.bank.memory(persona_id, int(event.row_value[0])), REACH)
+
+
+def render_summary(answer: Answer) -> Markup:
+    """Render in a sentence or two how many memories were found and read, and which times were asked about."""
+    if not answer.hits:
+        return hint("This message needed no search.")
+    kept = sum(hit.kept for hit in answer.hits)
+    counts = Counter(hit.memory.store for hit in answer.hits)
+    stores = ", ".join(f"{STORE_NAMES[s].lower()}: {counts[s]}" for s in STORES if counts[s])
+    searched = f"{format_count(len(answer.hits), 'candidate')} ({stores}), {kept} of them read."
+    if not answer.window:
+        return hint(f"{searched} The question names no date.")
+    times = "; ".join(f"“{w.text}” {'means' if w.sure else 'may mean'} {describe_time(w)}" for w in answer.window)
+    return hint(f"{searched} {times}.")
+
+
+def class_probabilities(answer: Answer) -> dict[str, float]:
+    """How likely each kind of memory is asked for, by its name on the screen."""
+    figures = next((dict(line.figures) for line in answer.trace if line.node == "classify"), {})
+    return {STORE_NAMES[store]: figures[store] for store in STORES if store in figures}
+
+
+def candidate_rows(answer: Answer) -> list[Row]:
+    """A row for each candidate in the order of reading: its scores, its note and what came of it."""
+    cited = {c.memory.id: c.number for c in answer.reading.citations}
+    notes = {n.memory.id: n for n in reversed(answer.reading.notes)}
+    return [_candidate_row(rank, hit, notes, cited) for rank, hit in enumerate(answer.hits, 1)]
+
+
+def _candidate_row(rank: int, hit: Hit, notes: Mapping[int, Note], cited: Mapping[int, int]) -> Row:
+    memory, first_rank = hit.memory, int(hit.scores.get("found", rank))
+    note = notes.get(memory.id)
+    factors = (
+        f"{f.label} +{hit.scores[f.score]:.2f}" for f in FACTORS.values() if hit.scores.get(f.score, 0.0) >= 0.005
+    )
+    outcome = "read" if hit.kept else hit.why
+    return [
+        memory.id,
+        str(rank) if first_rank == rank else f"{rank} (was {first_rank})",
+        STORE_NAMES[memory.store],
+        f"{memory_date(memory)} — {clip(memory.text, 140)}",
+        *(round(hit.scores.get(name, 0.0), 2) for name in ("lexical", "dense", "fused", "class", "rerank")),
+        ", ".join(factors),
+        f"{note.relevance:.0%}: {clip(note.quote, 60)}" if note else "",
+        f"cited [{cited[memory.id]}]" if memory.id in cited else outcome,
+    ]
+
+
+def note_rows(answer: Answer) -> list[Row]:
+    """A row for each note, the most relevant first."""
+    notes = answer.reading.notes[:MAX_NOTES]
+    rows: list[Row] = []
+    for note in notes:
+        memory, text = note.memory, f"{note.quote} — {note.says}" if note.says else note.quote
+        origin = " · ".join(filter(None, [memory.speaker, format_day(memory.said_at) or memory_date(memory)]))
+        rows.append([f"{note.relevance:.0%}", clip(text, 160), origin])
+    return rows
+
+
+def step_rows(answer: Answer) -> list[Row]:
+    """A row for each line of the trace: what was decided and how long it took."""
+    rows: list[Row] = [
+        [STEP_NAMES.get(line.node, line.node), line.decided, round(line.milliseconds, 1)] for line in answer.trace
+    ]
+    return [*rows, ["Total", "", round(sum(line.milliseconds for line in answer.trace), 1)]]
+
+
+def plot_candidates(answer: Answer) -> Figure | None:
+    """Plot when the candidates happened, with the times asked about; None if no candidate has a date."""
+    figure = new_figure(260)
+    for kept, name, colour in ((True, "read", READ), (False, "left out", DROPPED)):
+        dated = [(hit, when) for hit in answer.hits if hit.kept == kept and (when := moment_of(hit.memory))]
+        if dated:
+            figure.add_scatter(
+                x=[when for _, when in dated],
+                y=[STORE_NAMES[hit.memory.store] for hit, _ in dated],
+                text=[escape(clip(hit.memory.text, 70)) for hit, _ in dated],
+                hovertemplate="%{x|%-d %b %Y}<br>%{text}<extra></extra>",
+                mode="markers",
+                name=name,
+                marker={"size": 11, "color": colour, "opacity": 0.85},
+            )
+    if not figure.data:
+        return None
+    _mark_times(figure, answer)
+    figure.update_layout(margin_t=44, font_color=DROPPED, legend_y=1.18, xaxis_range=_range(answer))
+    return figure
+
+
+def _mark_times(figure: Figure, answer: Answer) -> None:
+    """Shade the times that were asked about, and mark the moment of asking."""
+    first, last = _range(answer)
+    for window in answer.window:
+        start, end = max(window.span.start, first), min(window.span.end, last)
+        if start < end:
+            figure.add_vrect(x0=start, x1=end, fillcolor=ASKED, opacity=0.25, line_width=0)
+    # Not add_vline with a text, which cannot average dates.
+    figure.add_vline(x=answer.ask.as_of, line_dash="dot", line_color=DROPPED)
+    figure.add_annotation(x=answer.ask.as_of, y=1, yref="paper", text="asked", showarrow=False, yshift=9)
+
+
+def _range(answer: Answer) -> tuple[datetime, datetime]:
+    """From a little before the first candidate to a little after the moment of asking."""
+    moments = [answer.ask.as_of, *(when for hit in answer.hits if (when := moment_of(hit.memory)))]
+    margin = max((max(moments) - min(moments)) / 30, timedelta(days=1))
+    return min(moments) - margin, max(moments) + margin

@@ -1,1 +1,0 @@
-"""The panel "How I remembered": the steps of an answer as text, tables and a plot."""
