@@ -75,7 +75,7 @@ class HistoryCosts:
     skips: tuple[tuple[str, str], ...] = ()
 
 
-_COSTS = TypeAdapter(HistoryCosts)
+_SPEC, _COSTS = TypeAdapter(Spec), TypeAdapter(HistoryCosts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +218,6 @@ def drop_partial_line(path: Path) -> None:
     if path.exists():
         with path.open("r+b") as file:
             file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
-
-
-_SPEC = TypeAdapter(Spec)
 
 
 class Runs:

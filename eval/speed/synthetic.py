@@ -72,6 +72,9 @@ FORMS = (
     "How was it with {words} that {who} mentioned?",
 )
 
+BATCH = 100
+"""Sessions in one transaction, as when a large file is imported."""
+
 
 @lru_cache(maxsize=1)
 def content_words() -> tuple[str, ...]:
@@ -200,10 +203,6 @@ def add_vectors(
         with bank.writing() as db:
             store_vectors(db, embedder.model, {h: own.get(h, vector).tobytes() for h, vector in made})
         watch(start + len(part), len(hashes))
-
-
-BATCH = 100
-"""Sessions in one transaction, as when a large file is imported."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,8 @@ HOW = "\n".join(
 class RatingPanel:
     """Rating by people: a sheet to download for the selected run, and what the filled ones say.
 
-    `selected` and `other` hold the names of the runs whose replies are rated."""
+    `selected` and `other` hold the names of the runs whose replies are rated.
+    """
 
     def __init__(self, runs: Runs, selected: gr.State, other: gr.Dropdown) -> None:
         self.runs = runs

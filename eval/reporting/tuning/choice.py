@@ -38,6 +38,9 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
 }
 """The figures of each benchmark, of which a probe's value is the mean."""
 
+PASSES = 4
+"""Passes over all constants, if they do not settle before."""
+
 
 def off() -> Constants:
     """Every factor off: where the choice starts, so that no earlier choice has a part in it."""
@@ -64,6 +67,8 @@ class ProbeValue(NamedTuple):
 
 Values = Mapping[str, Sequence[ProbeValue]]
 """The values of some probes of each benchmark, under one setting; always in the same order."""
+
+Measure = Callable[[Constants], Values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +107,6 @@ def mean_change(before: Values, after: Values) -> MeanChange:
     errors = [(each.high - each.low) / (2 * Z) for each in changes]
     value = sum(each.value for each in changes) / len(changes)
     return MeanChange(value, sqrt(sum(error**2 for error in errors)) / len(changes))
-
-
-PASSES = 4
-"""Passes over all constants, if they do not settle before."""
-
-Measure = Callable[[Constants], Values]
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,60 +48,6 @@ from memory.search.tokens import FUNCTION_WORDS
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-
-@dataclass(frozen=True, slots=True)
-class Plan(parts.Plan):
-    """How the questions are made; `source` is the SHA-256 of the script and the quiz."""
-
-    source: str = ""
-
-
-def generate(
-    folder: Path, script: Path, quiz: Path | None, plan: Plan, model: BaseChatModel, watch: Watch
-) -> Generated:
-    """Make what the folder lacks: facts of each session, evidence of each quiz question, styles; then the files.
-
-    Raises:
-        GenerationStopped: the script or the quiz cannot be read, the folder was made by another plan, the model does
-            not reply, or no question was made.
-    """
-    show = read_show(script)
-    quizzes = read_quizzes(quiz, show) if quiz else []
-    source = json.dumps([asdict(scene) | {"speakers": 0} for scene in show.scenes], default=str)
-    source += json.dumps([each.model_dump() for each in quizzes])
-    plan = replace(plan, source=sha256(source.encode()).hexdigest())
-    sessions = show.sessions
-    generation = Generation(folder, plan, read_prompts(__file__), model, watch)
-    facts = generation.make("session", sessions, SceneFacts, lambda scene, _, writer: read_facts(scene, writer))
-    found = generation.make(
-        "question", quizzes, QuizEvidence, lambda quiz, _, writer: find_evidence(quiz, show, writer)
-    )
-    asked = [*from_graph(show, quads(sessions, facts), plan.seed), *from_quizzes(quizzes, found, show, plan.seed)]
-    if not asked:
-        raise generation.nothing("question")
-    of_session = [[question for question in asked if question.place == place] for place in range(len(sessions))]
-    styles = generation.make(
-        "style",
-        list(enumerate(of_session)),
-        Style,
-        lambda item, _, writer: restyle(*item, show, plan.seed, writer),
-    )
-    for question in asked:
-        question.styles |= styles[question.place].styles.get(question.text, {})
-    data, days = as_files(show, asked)
-    write_json(folder / f"{show.name}_dialsim.json", data)
-    for part, each in days.items():
-        write_json(folder / f"{show.name}_oracle_{part}.json", each)
-    of_part = Counter(question.part for question in asked)
-    counts = {
-        "relations": sum(len(part.facts) for part in facts),
-        "questions from them": of_part[GRAPH],
-        "questions from quizzes": len(asked) - of_part[GRAPH],
-        "questions in a style": sum(bool(question.styles) for question in asked),
-    }
-    return generation.account(counts)
-
-
 GRAPH, FAN = "hard_q", "easy_q"
 
 _TYPES = {"one-hop": "one-hop", "two-hop": "two-hop", "before known": "one-hop_fu", "not known": "one-hop_unans"}
@@ -238,3 +184,56 @@ def as_files(show: Show, asked: Iterable[Question]) -> tuple[dict[str, Any], dic
         of_part = days["tkg" if question.part == GRAPH else "fan"].setdefault(episode, {}).setdefault(number, {})
         of_part.setdefault(question.kind, []).append(list(question.evidence))
     return data, days
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(parts.Plan):
+    """How the questions are made; `source` is the SHA-256 of the script and the quiz."""
+
+    source: str = ""
+
+
+def generate(
+    folder: Path, script: Path, quiz: Path | None, plan: Plan, model: BaseChatModel, watch: Watch
+) -> Generated:
+    """Make what the folder lacks: facts of each session, evidence of each quiz question, styles; then the files.
+
+    Raises:
+        GenerationStopped: the script or the quiz cannot be read, the folder was made by another plan, the model does
+            not reply, or no question was made.
+    """
+    show = read_show(script)
+    quizzes = read_quizzes(quiz, show) if quiz else []
+    source = json.dumps([asdict(scene) | {"speakers": 0} for scene in show.scenes], default=str)
+    source += json.dumps([each.model_dump() for each in quizzes])
+    plan = replace(plan, source=sha256(source.encode()).hexdigest())
+    sessions = show.sessions
+    generation = Generation(folder, plan, read_prompts(__file__), model, watch)
+    facts = generation.make("session", sessions, SceneFacts, lambda scene, _, writer: read_facts(scene, writer))
+    found = generation.make(
+        "question", quizzes, QuizEvidence, lambda quiz, _, writer: find_evidence(quiz, show, writer)
+    )
+    asked = [*from_graph(show, quads(sessions, facts), plan.seed), *from_quizzes(quizzes, found, show, plan.seed)]
+    if not asked:
+        raise generation.nothing("question")
+    of_session = [[question for question in asked if question.place == place] for place in range(len(sessions))]
+    styles = generation.make(
+        "style",
+        list(enumerate(of_session)),
+        Style,
+        lambda item, _, writer: restyle(*item, show, plan.seed, writer),
+    )
+    for question in asked:
+        question.styles |= styles[question.place].styles.get(question.text, {})
+    data, days = as_files(show, asked)
+    write_json(folder / f"{show.name}_dialsim.json", data)
+    for part, each in days.items():
+        write_json(folder / f"{show.name}_oracle_{part}.json", each)
+    of_part = Counter(question.part for question in asked)
+    counts = {
+        "relations": sum(len(part.facts) for part in facts),
+        "questions from them": of_part[GRAPH],
+        "questions from quizzes": len(asked) - of_part[GRAPH],
+        "questions in a style": sum(bool(question.styles) for question in asked),
+    }
+    return generation.account(counts)

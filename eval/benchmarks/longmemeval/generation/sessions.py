@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 Turn = dict[str, Any]
 """As in the file: role, content, has_answer."""
 
+ROUNDS = 5
+PLACES = (5, 2, 2, 1, 0)
+"""How often the statement is said in each round: mostly in the first (figure 9), never in the one that ends it."""
+
+ROLES = {"user": "UserMessage", "assistant": "AssistantMessage"}
+"""The prompts of messages that do not say the statement."""
+
+SHARED = 0.5
+"""The least share of a statement's terms in the messages that say it: these say "my" or "yesterday" in other words."""
+
+_FRAME = frozenset(terms("user assistant told"))
+"""Terms of a statement that nobody says."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -125,20 +138,6 @@ def weekday_and_date(moment: datetime | date) -> str:
 
 def _official(moment: datetime) -> str:
     return f"{moment:%Y/%m/%d (%a) %H:%M}"
-
-
-ROUNDS = 5
-PLACES = (5, 2, 2, 1, 0)
-"""How often the statement is said in each round: mostly in the first (figure 9), never in the one that ends it."""
-
-ROLES = {"user": "UserMessage", "assistant": "AssistantMessage"}
-"""The prompts of messages that do not say the statement."""
-
-SHARED = 0.5
-"""The least share of a statement's terms in the messages that say it: these say "my" or "yesterday" in other words."""
-
-_FRAME = frozenset(terms("user assistant told"))
-"""Terms of a statement that nobody says."""
 
 
 class Task(StrictReply):
