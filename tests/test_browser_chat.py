@@ -141,6 +141,10 @@ def test_a_chat_that_is_not_to_be_remembered_leaves_nothing(screen: Screen) -> N
     screen.open("chat-settings")
     screen.page.locator("#forgetful input").check()
     assert "not remembering" in screen.ask("I hid the spare key under the third flowerpot.")
+    expect(screen.page.locator("#unkept")).to_be_visible()
+    screen.page.locator("#new-chat").click()
+    expect(screen.page.locator("#unkept")).to_be_hidden()
+    expect(screen.page.locator("#forgetful input")).not_to_be_checked()
     screen.memory()
     expect(screen.page.locator("#memory-totals")).to_contain_text("Nothing remembered yet")
 

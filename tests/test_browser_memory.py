@@ -38,13 +38,19 @@ def take_first_talk(screen: Screen) -> None:
     expect(screen.page.locator("#upload-report")).to_contain_text("was imported", timeout=SLOW)
 
 
-def test_a_history_is_chosen_imported_and_asked_as_of_its_end(app: App, screen: Screen) -> None:
+def test_a_history_is_chosen_imported_and_asked_as_of_its_end_if_one_wishes(app: App, screen: Screen) -> None:
     take_first_talk(screen)
     expect(screen.page.locator("#persona input")).to_have_value(re.compile("Ana"))
     screen.open("chat-settings")
+    expect(screen.page.locator("#as-of input")).to_have_value("")
+    screen.page.locator("#at-end").click()
     expect(screen.page.locator("#as-of input")).to_have_value("2024-04-11")
     expect(screen.page.locator("#date-note")).to_contain_text("This history ends on 11 April 2024")
     assert "3 March 2024" in screen.ask("When did Ana visit the old lighthouse?")
+    expect(screen.page.locator("#dated")).to_have_text(re.compile("As of 11 April 2024"))
+    screen.page.locator("#dated").click()
+    expect(screen.page.locator("#dated")).to_be_hidden()
+    expect(screen.page.locator("#as-of input")).to_have_value("")
     left = [f for f in (app.home / "uploads").rglob("*") if f.is_file() and f.stat().st_size]
     assert left == []
 

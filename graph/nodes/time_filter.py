@@ -19,7 +19,7 @@ from memory.types import SEMANTIC, Hit
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-    from memory.types import Memory
+    from memory.types import Memory, TimeSpan
 
 _OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)", re.IGNORECASE)
 
@@ -32,38 +32,42 @@ async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState
     message = state["message"]
     window = message.subject.times if settings.time_filter else ()
     is_open = parse(message.question.text, 0, {}, [time.text for time in window]).open
-    if not (is_open and _OF_TALK.search(message.question.text)):
+    is_of_talk = _OF_TALK.search(message.question.text) is not None
+    if not (is_open and is_of_talk):
         # Summaries answer what was talked about, but for other questions the turns say more.
         hits = drop(hits, lambda hit: hit.memory.attribute == SUMMARY, "echo", "summary of the session")
     asked = frozenset(content_terms(state["ask"].text))
-    hits = drop(hits, lambda hit: _asks_same(hit.memory, asked), "echo", "asks the same")
-    kept, decided = drop_outside_time(hits, window, is_open=is_open)
+    hits = drop(hits, lambda hit: _only_asks(hit.memory, None if is_open else asked), "echo", "only asks")
+    kept, decided = drop_outside_time(hits, window, is_open=is_open, is_of_talk=is_of_talk)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
     return {"hits": cut, "window": window, "trace": (line,)}
 
 
-def _asks_same(memory: Memory, asked: Set[str]) -> bool:
-    """Whether a turn only asks, and names nothing beyond the terms that are asked about now."""
-    return memory.store == "dialogue" and asked >= set(content_terms(memory.text)) and not tells(memory.text)
+def _only_asks(memory: Memory, asked: Set[str] | None) -> bool:
+    """Whether a turn tells nothing, and names nothing but the terms that are asked about now; None stands for all."""
+    of_these = asked is None or asked >= set(content_terms(memory.text))
+    return memory.store == "dialogue" and of_these and not tells(memory.text)
 
 
 def drop_outside_time(
-    hits: Sequence[Hit], window: Sequence[TimeExpression], *, is_open: bool = False
+    hits: Sequence[Hit], window: Sequence[TimeExpression], *, is_open: bool = False, is_of_talk: bool = False
 ) -> tuple[tuple[Hit, ...], str]:
     """Drop facts that did not hold at the time and, for an open question, all hits that are not of the time.
 
-    An open question names a time and nothing else ("What did I do last week?"), so only the time can select. Other
-    questions name more, and people speak of things days or years later: hits of the time are preferred by their score,
-    and none is dropped. A weak filter that loses evidence is worse than none (LongMemEval, Wu et al. 2025, table 11).
+    An open question names a time and nothing else ("What did I do last week?"), so only the time can select: when it
+    happened, if that is known, or when it was said, if it asks what was talked about. Other questions name more, and
+    people speak of things days or years later: hits of the time are preferred by their score, and none is dropped. A
+    weak filter that loses evidence is worse than none (LongMemEval, Wu et al. 2025, table 11).
     """
     if not window:
         return tuple(hits), "the question names no time"
     named = " and ".join(describe_time(w) for w in window)
-    inside = {hit.memory.id for hit in hits if hit.kept and any(is_of_time(hit.memory, w.span) for w in window)}
+    by_event = is_open and not is_of_talk
+    inside = {hit.memory.id for hit in hits if hit.kept and any(_is_of(hit.memory, w.span, by_event) for w in window)}
     if not inside:
         return tuple(hits), f"nothing of the time named ({named}): all kept"
-    if not all(w.sure for w in window):
+    if not is_open and not all(w.sure for w in window):
         return tuple(hits), f"perhaps {named}: all kept; memories from that time rank higher"
 
     def is_ruled_out(hit: Hit) -> bool:
@@ -72,6 +76,12 @@ def drop_outside_time(
     remaining = drop(hits, is_ruled_out, "time", f"not of the time named: {named}")
     kept = f"{named}: kept {sum(hit.kept for hit in remaining)} of {len(hits)}"
     return remaining, kept if is_open else f"{kept}; memories from that time rank higher"
+
+
+def _is_of(memory: Memory, span: TimeSpan, by_event: bool) -> bool:
+    if by_event and memory.event is not None:
+        return memory.event.overlaps(span)
+    return is_of_time(memory, span)
 
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:

@@ -21,7 +21,7 @@ from graph.understanding.times import times_in
 from memory.bank.learning_queue import SUMMARY
 from memory.dates.expressions import TimeExpression
 from memory.search.tokens import terms
-from memory.types import Hit, Memory, Role, Turn
+from memory.types import SEMANTIC, Hit, Memory, Role, Turn
 
 Origins = Mapping[int, "Sequence[Turn]"]
 """By memory id, the turn that it comes from, and those just before it, the last first."""
@@ -84,6 +84,8 @@ def take_notes(
     """
     if question.open:
         then = [hit.memory for hit in hits if hit.memory.id not in of_other_time]
+        # What holds for years did not happen then.
+        then = [memory for memory in then if memory.store not in SEMANTIC] or then
         # Events first, and the assistant's own turns last; otherwise as ranked.
         then.sort(key=lambda memory: (memory.store != "event", not is_user(memory, origins)))
         return tuple(_first_note(memory) for memory in then[:NOTES])

@@ -21,7 +21,8 @@ from memory.types import Persona
 class ChatBox:
     """The components.
 
-    `bubbles` must be an input of no event: Gradio would build any component that a client sends as a message.
+    `bubbles` must be an input of no event: Gradio would build any component that a client sends as a message. `dated`
+    and `unkept` say beside the composer what is special in this chat; a click ends it.
     """
 
     def __init__(self) -> None:
@@ -43,6 +44,11 @@ class ChatBox:
                 self.suggestions = [
                     gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip") for _ in range(MOST)
                 ]
+        with gr.Row(elem_classes="memoir-chips"):
+            self.dated = gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip", elem_id="dated")
+            self.unkept = gr.Button(
+                "Not remembered ✕", visible=False, size="sm", min_width=0, elem_classes="memoir-chip", elem_id="unkept"
+            )
         self.go_on = gr.Button(GO_ON, visible=False, size="sm", min_width=90, elem_id="go-on")
         self.composer = gr.Textbox(
             placeholder=ASK,

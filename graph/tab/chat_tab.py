@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 import gradio as gr
-from markupsafe import Markup
 
 from graph.assistant import Assistant
 from graph.learning.learner import Learner
@@ -18,11 +17,11 @@ from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
 from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, resume
 from graph.tab.persona_panels import PROACTIVE, NewPersonaPanel, WelcomePanel
-from graph.tab.request import explain_as_of, last_day
+from graph.tab.request import explain_as_of, parse_as_of
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat
 from memory.errors import MemoirError
-from memory.formatting import format_count
+from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.events import PRIVATE, UNCHANGED, Update
 from memory.tab.import_panel import ImportPanel
@@ -90,7 +89,7 @@ class ChatTab:
             self.box.go_on,
             self.chat,
             self.as_of,
-            self.date_note,
+            self.forgetful,
             *self.box.suggestions,
             self.sources,
             self.place,
@@ -113,9 +112,11 @@ class ChatTab:
         self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
         self.new_chat.click(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
         self.at_end.click(self.find_last_day, self.chat, self.as_of, **PRIVATE)
-        self.as_of.change(
-            self.explain_date, [self.chat, self.as_of], self.date_note, trigger_mode="always_last", **PRIVATE
-        )
+        explained = [self.date_note, self.box.dated]
+        self.as_of.change(self.explain_date, [self.chat, self.as_of], explained, trigger_mode="always_last", **PRIVATE)
+        self.box.dated.click(lambda: None, None, self.as_of, **PRIVATE)
+        self.forgetful.change(lambda on: gr.Button(visible=on), self.forgetful, self.box.unkept, **PRIVATE)
+        self.box.unkept.click(lambda: False, None, self.forgetful, **PRIVATE)
         self.timer.tick(self.show_indexing, None, [self.indexing, self.timer], **PRIVATE)
         sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
         answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, self.place, self.past]
@@ -211,9 +212,11 @@ class ChatTab:
             raise MemoirError("Nothing in this history has a date yet.")
         return f"{period.end:%Y-%m-%d}"
 
-    def explain_date(self, chat: Chat, as_of: str | None) -> Markup:
+    def explain_date(self, chat: Chat, as_of: str | None) -> Update:
         """Say what the chosen date means."""
-        return hint(explain_as_of(self.bank, _find(self.bank, chat.persona_id), as_of))
+        note = explain_as_of(self.bank, _find(self.bank, chat.persona_id), as_of)
+        label = f"As of {format_day(parse_as_of(as_of))} ✕" if as_of else ""
+        return {self.date_note: hint(note), self.box.dated: gr.Button(label, visible=bool(label))}
 
     def show_indexing(self) -> Update:
         """Show what the background threads are doing; the timer stops when nothing is left."""
@@ -225,7 +228,7 @@ class ChatTab:
         return {self.indexing: hint(state), self.timer: gr.Timer(active=pending > 0)}
 
     def open_chat(self, preferred: int | None, chat_id: str = "") -> Update:
-        """Go on with a chat, or start one with a persona, at the time that its history calls for."""
+        """Go on with a chat, or start one with a persona."""
         choices = persona_choices(self.bank)
         ids = [persona_id for _, persona_id in choices]
         chosen = preferred if preferred in ids else next(iter(ids), None)
@@ -237,7 +240,7 @@ class ChatTab:
             self.welcome.panel: gr.Column(visible=False),
             self.talk: gr.Column(visible=True),
             self.own: gr.Button(visible=persona is not None and persona.external_id == SAMPLE),
-            **self._start(persona, last_day(self.bank, persona), chat_id),
+            **self._start(persona, None, chat_id),
         }
 
     def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
@@ -250,7 +253,7 @@ class ChatTab:
             self.box.go_on: gr.Button(visible=False),
             self.chat: chat,
             self.as_of: as_of,
-            self.date_note: hint(explain_as_of(self.bank, persona, as_of)),
+            self.forgetful: False,
             **self.box.suggest(self.bank, persona),
             self.sources: empty_state("No answer yet", "The lines that an answer relies on are shown here."),
             **self._where(chat),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from graph.assistant import Assistant
 from graph.state import USER, Ask
@@ -21,9 +21,6 @@ MAX_MESSAGE = 100_000
 
 MAX_WAIT = 1.0
 """Seconds that a message waits for memories that are being indexed; after that these are found by their words."""
-
-STALE_AFTER = timedelta(days=30)
-"""An imported history that ended longer ago than this is asked as of its own end."""
 
 
 def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember: bool) -> Ask:
@@ -74,16 +71,6 @@ def parse_as_of(as_of: str | None) -> datetime:
     if last is None:
         raise MemoirError(f"“{as_of}” is not a date. Write for example 2023-10-22, or leave it empty to ask as of now.")
     return last
-
-
-def last_day(bank: Bank, persona: Persona | None) -> str | None:
-    """Return the last day of a history that was imported long after it ended; None for one that goes on."""
-    period = bank.time_range(persona.id) if persona is not None else None
-    if persona is None or period is None or datetime.now(UTC) - period.end <= STALE_AFTER:
-        return None
-    newest = next(iter(bank.memories(persona.id, store="dialogue", limit=1)), None)
-    live = newest and newest.said_at and newest.recorded_at - newest.said_at <= STALE_AFTER
-    return None if live else f"{period.end:%Y-%m-%d}"
 
 
 def explain_as_of(bank: Bank, persona: Persona | None, as_of: str | None) -> str:

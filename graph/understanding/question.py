@@ -38,7 +38,7 @@ _FRAME = frozenset(
     terms(
         """remember remind recall know tell told say said mention talk discuss ask name kind type sort date day time
         year month week many much long old often ago thing please happen happened now today still ever already again yet
-        since currently recently lately"""
+        since currently recently lately anything something everything plan planned plans diary calendar"""
     )
 )
 """Words that ask rather than name the subject; a memory that answers need not contain them."""
