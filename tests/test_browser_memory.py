@@ -207,6 +207,12 @@ def test_open_pictures_show_what_is_held_after_a_correction_and_after_forgetting
     page.locator("#memory-undo").click()
     expect(words).to_contain_text("Wen, friend of Noor", timeout=SLOW)
     page.locator("#memory-forget").click()
+    page.locator("#memory-forget-fact").click()
+    expect(words).not_to_contain_text("Wen", timeout=SLOW)
+    expect(page.locator("#memory-undo")).to_contain_text("as wrong")
+    page.locator("#memory-undo").click()
+    expect(words).to_contain_text("Wen, friend of Noor", timeout=SLOW)
+    page.locator("#memory-forget").click()
     page.locator("#memory-forget-sure").click()
     expect(words).not_to_contain_text("Wen", timeout=SLOW)
     assert not screen.faults

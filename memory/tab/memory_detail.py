@@ -63,6 +63,7 @@ class MemoryDetail:
             self.preview = gr.HTML(padding=False)
             with gr.Row():
                 self.keep = gr.Button("Cancel", size="md")
+                self.only = gr.Button("Only this fact", size="md", elem_id="memory-forget-fact")
                 self.sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="memory-forget-sure")
         self.result = gr.HTML(padding=False, elem_id="memory-result")
         self.origin = gr.HTML(padding=False, elem_id="memory-origin")
@@ -77,7 +78,9 @@ class MemoryDetail:
         self.pin.click(self.toggle_pin, ids, self.changed, **PRIVATE)
         self.merge.click(self.merge_duplicates, ids, self.changed, **PRIVATE)
         self.undo.click(self.undo_last, ids[:1], self.changed, **PRIVATE)
-        self.forget.click(self.show_preview, ids, [self.preview, self.confirm, self.forget], **PRIVATE)
+        asked = [self.preview, self.only, self.sure, self.confirm, self.forget]
+        self.forget.click(self.show_preview, ids, asked, **PRIVATE)
+        self.only.click(self.mark_wrong, ids, self.changed, **PRIVATE)
         self.keep.click(lambda: self._ask(False, True), None, [self.confirm, self.forget], **PRIVATE)
 
     @property
@@ -168,7 +171,14 @@ class MemoryDetail:
     def show_preview(self, persona_id: int, memory_id: int) -> Update:
         """Show what would be forgotten with the memory."""
         gone = forget.preview_selected(self.bank, [persona_id], select_memories([memory_id]))
-        return {self.preview: render("forget_preview.html", gone=gone), **self._ask(True)}
+        memory = self.bank.memory(persona_id, memory_id)
+        is_fact = memory.store != "dialogue" and memory.retracted_at is None
+        return {
+            self.preview: render("forget_preview.html", gone=gone, is_fact=is_fact),
+            self.only: gr.Button(visible=is_fact),
+            self.sure: gr.Button("Forget what was said, too" if is_fact else "Forget for good"),
+            **self._ask(True),
+        }
 
     def _ask(self, asking: bool, forgettable: bool = False) -> Update:
         """Show the question whether to forget the memory, or the button that asks it."""
