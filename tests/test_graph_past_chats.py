@@ -84,6 +84,20 @@ def test_a_chat_opens_with_the_first_message_of_the_card_and_is_resumed_with_it(
     assert made.text == "I live in Porto."
 
 
+def test_a_message_whose_reply_was_lost_stays_apart_from_the_next(bank: Bank) -> None:
+    iris = bank.create_persona(PersonaDraft("Iris")).id
+    said = ("I sold the boat.", "I bought a canoe.")
+    turns = tuple(TurnDraft("You", "user", text, NOW, external_id=text) for text in said)
+    bank.remember(iris, [SessionDraft(turns, NOW, external_id="a", title="Boats", source="chat")])
+    past = find_chat(bank, "a")
+    assert past is not None
+    assert [(bubble.role, bubble.title) for bubble in resume(bank, past).bubbles] == [
+        ("user", ""),
+        ("assistant", "Stopped"),
+        ("user", ""),
+    ]
+
+
 def test_a_persona_without_a_first_message_opens_an_empty_chat(bank: Bank) -> None:
     assert open_new(bank, bank.create_persona(PersonaDraft("Iris")), None).bubbles == ()
     assert open_new(bank, bank.create_persona(PersonaDraft("Mo", first_message=" ")), None).bubbles == ()

@@ -93,6 +93,8 @@ def resume(bank: Bank, chat: Session) -> Chat:
     question = ""
     for turn in bank.turns(chat.persona_id, chat.id):
         if turn.role == "user":
+            if bubbles and bubbles[-1].role == "user":  # or the chat box would show both as one message
+                bubbles += messages.notice(*messages.STOPPED)
             question = turn.text
             bubbles.append(messages.user_bubble(turn.text))
             continue
