@@ -149,6 +149,20 @@ def test_a_chat_that_is_not_to_be_remembered_leaves_nothing(screen: Screen) -> N
     expect(screen.page.locator("#memory-totals")).to_contain_text("Nothing remembered yet")
 
 
+def test_the_last_message_is_asked_again_or_taken_back_with_all_that_came_of_it(screen: Screen) -> None:
+    screen.make_persona("Ro")
+    screen.ask("I keep bees behind the shed.")
+    screen.ask("My allotment is number 14.")
+    screen.page.get_by_label("Retry", exact=True).last.click()
+    expect(screen.page.locator("#chat .user.message")).to_have_count(2)
+    screen.page.get_by_label("Undo", exact=True).last.click()
+    expect(screen.page.locator("#composer textarea")).to_have_value("My allotment is number 14.")
+    expect(screen.page.locator("#chat .user.message")).to_have_count(1)
+    screen.memory()
+    expect(screen.page.locator("#memory-totals")).to_contain_text("(2 turns)")
+    assert not screen.faults
+
+
 def test_an_empty_message_does_nothing_and_a_long_one_is_answered(screen: Screen) -> None:
     screen.page.locator("#composer textarea").press("Enter")
     screen.page.wait_for_timeout(1500)

@@ -10,7 +10,8 @@ from graph.replies.facts import state_fact
 from graph.state import Ask, Services
 from graph.tab.evidence import render_sources_of
 from graph.tab.first_personas import SAMPLE, introduce, tell_name
-from graph.tab.past_chats import find_place, open_new, resume
+from graph.tab.messages import Chat, user_bubble
+from graph.tab.past_chats import find_place, open_new, resume, take_back
 from graph.tab.request import build_ask
 from memory import ingest
 from memory.bank import journal
@@ -96,6 +97,22 @@ def test_a_message_whose_reply_was_lost_stays_apart_from_the_next(bank: Bank) ->
         ("assistant", "Stopped"),
         ("user", ""),
     ]
+
+
+def test_the_last_message_is_taken_back_with_what_it_corrected_and_no_other(services: Services) -> None:
+    bank = services.bank
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    for text in ("My dentist is on 3 May.", "No wait, it's on 4 May."):
+        Assistant(services).ask(Ask(iris, text, NOW, "a"))
+    assert "4 May" in Assistant(services).ask(Ask(iris, "When is my dentist?", NOW, "b")).reading.answer
+    past = find_chat(bank, "a")
+    assert past is not None
+    shorter, text = take_back(bank, resume(bank, past))
+    assert (text, [bubble.role for bubble in shorter.bubbles]) == ("No wait, it's on 4 May.", ["user", "assistant"])
+    assert "3 May" in Assistant(services).ask(Ask(iris, "When is my dentist?", NOW, "c")).reading.answer
+    unkept = Chat("d", iris.id, (user_bubble("My dentist is on 3 May."),))
+    assert take_back(bank, unkept)[0].bubbles == ()
+    assert len(bank.turns(iris.id, past.id)) == 2
 
 
 def test_a_persona_without_a_first_message_opens_an_empty_chat(bank: Bank) -> None:

@@ -21,9 +21,12 @@ from graph.tab.chat_box import ChatBox
 from graph.tab.evidence import TracePanel, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.model_panels import ModelPanel
+from graph.tab.past_chats import take_back
 from graph.tab.request import build_ask, wait_until_ready
 from graph.understanding.parts import tells
+from memory.bank import journal
 from memory.bank.queries.chats import memories_of_turn
+from memory.errors import MemoirError
 from memory.search.indexer import Indexer
 from memory.tab.events import Update
 
@@ -111,6 +114,14 @@ class Answering:
         """Stop the answer that is being written in this chat."""
         if chat.id in self.stops:
             self.stops[chat.id].set()
+
+    def take_back(self, chat: Chat) -> Update:
+        """Put the last message back into the composer; it leaves the chat and the memory with all that came of it."""
+        if chat.id in self.stops:
+            raise MemoirError(messages.STILL_ANSWERING)
+        with journal.requested_by("Chat tab"):
+            chat, text = take_back(self.assistant.services.bank, chat)
+        return {**self._end(chat), self.box.composer: messages.ready(text)}
 
     def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer, *, by_model: bool) -> Update:
         bank, reading = self.assistant.services.bank, answer.reading

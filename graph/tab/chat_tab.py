@@ -139,6 +139,9 @@ class ChatTab:
         for button in (*self.box.suggestions, self.box.go_on):
             filled = button.click(lambda question: question, button, self.box.composer, **PRIVATE)
             filled.then(answering.answer, sent, answered, **at_once)
+        self.box.bubbles.undo(answering.take_back, self.chat, answered, **PRIVATE)
+        again = self.box.bubbles.retry(answering.take_back, self.chat, answered, **PRIVATE)
+        again.then(answering.answer, sent, answered, **at_once)
         # Not with Gradio's `cancels`, which covers the chat with the word "Error".
         self.box.composer.stop(answering.stop, self.chat, None, **PRIVATE)
 

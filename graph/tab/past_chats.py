@@ -1,9 +1,10 @@
-"""Chats: begin one, list past ones, find the one that the page's address names, and resume one."""
+"""Chats: begin one, list past ones, find the one that the page's address names, resume one, and take back its end."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from markupsafe import Markup
@@ -15,7 +16,9 @@ from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.request import parse_as_of
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import citations, find_chat, recent_chats
+from memory.bank.queries.deletion import Selection
 from memory.bank.queries.told import name_told, upcoming
+from memory.forgetting.forget import forget_selected
 from memory.formatting import clip
 from memory.tab.templates import render
 from memory.types import Persona, Session
@@ -105,3 +108,23 @@ def resume(bank: Bank, chat: Session) -> Chat:
         answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in numbers.items())))
         bubbles.append(messages.answer_bubble(turn.text, numbers, len(answers)))
     return Chat(chat.external_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
+
+
+def take_back(bank: Bank, chat: Chat) -> tuple[Chat, str]:
+    """The chat without its last message and all that came of it, in the memory, too; and the text of that message.
+
+    A message that was not to be remembered is only taken out of the chat.
+    """
+    places = [place for place, bubble in enumerate(chat.bubbles) if bubble.role == "user"]
+    if not places:
+        return chat, ""
+    last = chat.bubbles[places[-1]]
+    session = find_chat(bank, chat.id)
+    turns = bank.turns(session.persona_id, session.id) if session else []
+    begin = max((n for n, turn in enumerate(turns) if turn.role == "user"), default=None)
+    if session and begin is not None and turns[begin].text == last.text.strip():
+        gone = Selection(turns=[turn.id for turn in turns[begin:]])
+        forget_selected(bank, [session.persona_id], lambda db, persona_id: gone)
+    answered = any(bubble.role == "assistant" and not bubble.title for bubble in chat.bubbles[places[-1] :])
+    answers = chat.answers[:-1] if answered else chat.answers
+    return replace(chat, bubbles=chat.bubbles[: places[-1]], answers=answers), last.text
