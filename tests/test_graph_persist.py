@@ -13,6 +13,7 @@ from graph.nodes import persist as node
 from graph.nodes.classify import classify
 from graph.nodes.persist import exchange
 from graph.state import Reading, Services
+from memory.bank import sessions
 from memory.bank.bank import Bank
 from memory.search.searcher import Searcher
 from memory.types import PersonaDraft
@@ -287,3 +288,20 @@ def test_the_indexer_is_woken(quill):
     quill.again(services=services).say("I planted a quince tree.")
     quill.again(services=services).say("I planted a quince tree.", remember=False)
     assert len(woken) == 1
+
+
+def test_a_long_message_is_remembered_in_parts_and_the_part_is_cited(quill):
+    walk = "We walked along the canal and watched the herons. The boats were moored two deep. "
+    quill.say(walk * 60 + "My locker code is 4471.")
+    for dish in ("toast", "soup", "rice", "pie", "eggs", "plums", "beans"):
+        quill.say(f"I had {dish} for lunch.")
+    (citation,) = quill.again().say("What is my locker code?").reading.citations
+    assert citation.memory.text.endswith("My locker code is 4471.")
+    assert len(citation.memory.text) <= sessions.PART
+
+
+@given(st.text(alphabet="ab .!?\n。", max_size=4000))
+def test_the_parts_of_a_long_message_hold_all_of_its_words_in_order(text):
+    parts = sessions.parts_of(text)
+    assert "".join("".join(parts).split()) == "".join(text.split())
+    assert len(parts) == 1 or max(map(len, parts)) <= sessions.PART

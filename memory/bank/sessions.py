@@ -5,6 +5,8 @@ A session that comes again is found by its identity and gets only the turns it l
 
 import json
 import operator
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +20,11 @@ from memory.bank.facts import add_learned, retract
 from memory.bank.rows import clean_draft, draft_columns, insert, link, memory_row, next_id
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
+
+LONG, PART = 1_500, 1_000
+"""Characters of a message from which it is remembered in parts, and of a part: an encoder reads some thousand."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 
 EarlierTurns = Sequence[tuple[str, str, str]]
 """Turns by what equal ones are counted by: their source's name for them, the speaker, and the words."""
@@ -59,7 +66,7 @@ def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCo
     turn_ids, fresh = _turns(db, session_id, draft, before)
     stored = WriteCounts(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
     said = [(draft.turns[place], turn_ids[place], identity) for place, identity in fresh]
-    stored += _dialogue(db, persona_id, session_id, draft.started_at, said)
+    stored += _dialogue(db, persona_id, session_id, draft, said)
     stored += add_learned(db, persona_id, session_id, list(zip(turn_ids, draft.turns, strict=True)), draft.learned)
     if draft.retracts:
         at = rows.format_time(draft.turns[-1].said_at or draft.started_at or datetime.now(UTC))
@@ -188,31 +195,44 @@ def _turns(
 
 
 def _dialogue(
-    db: Database,
-    persona_id: int,
-    session_id: int,
-    started_at: datetime | None,
-    turns: Sequence[tuple[TurnDraft, int, str]],
+    db: Database, persona_id: int, session_id: int, session: SessionDraft, turns: Sequence[tuple[TurnDraft, int, str]]
 ) -> WriteCounts:
+    """A memory for each turn, or for each part of a long message."""
     first_id = next_id(db, "memories")
     new_rows: list[dict[str, Any]] = []
     links: list[tuple[int, int, str, bool]] = []
     for turn, turn_id, identity in turns:
         if not turn.recallable or not turn.text.strip():
             continue
-        memory_id = first_id + len(new_rows)
-        draft = MemoryDraft(
-            "dialogue",
-            turn.text,
-            key=turn.key,
-            event=turn.event,
-            event_text=turn.event_text,
-            said_at=turn.said_at or started_at,
-            speaker=turn.speaker,
-            external_id=turn.external_id,
-        )
-        new_rows.append(memory_row(memory_id, persona_id, session_id, rows.digest(session_id, identity), draft))
-        links.append((memory_id, turn_id, "", True))
+        texts = parts_of(turn.text) if session.source == "chat" else [turn.text]
+        for place, text in enumerate(texts):
+            is_dated = turn.event is not None and (len(texts) == 1 or turn.event_text in text)
+            draft = MemoryDraft(
+                "dialogue",
+                text,
+                key=turn.key,
+                event=turn.event if is_dated else None,
+                event_text=turn.event_text if is_dated else "",
+                said_at=turn.said_at or session.started_at,
+                speaker=turn.speaker,
+                external_id=turn.external_id,
+            )
+            memory_id, own = first_id + len(new_rows), rows.digest(session_id, identity, *([place] if place else []))
+            new_rows.append(memory_row(memory_id, persona_id, session_id, own, draft))
+            links.append((memory_id, turn_id, text if len(texts) > 1 else "", True))
     insert(db, "memories", new_rows)
     link(db, "sources", links)
     return WriteCounts(memories=len(new_rows))
+
+
+def parts_of(text: str) -> list[str]:
+    """A text of a chat as it is remembered: whole, or a long one in parts that end with a sentence, if one ends."""
+    if len(text) <= LONG:
+        return [text]
+    parts = [""]
+    for sentence in _SENTENCE_END.split(text):
+        for piece in textwrap.wrap(sentence, PART) if len(sentence) > PART else [sentence]:
+            if parts[-1] and len(parts[-1]) + len(piece) >= PART:
+                parts.append("")
+            parts[-1] = f"{parts[-1]} {piece}".strip()
+    return parts
