@@ -6,6 +6,7 @@ import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from graph.models.calls import Completion, ModelFailed, complete, stream_reply
 from graph.models.faults import UnknownModel
 from graph.models.hosted import model as hosted
 from graph.models.hosted.keys import UnsafeKeyFile
+from graph.models.local_servers import find_models
 from graph.models.measure import try_out
 from graph.models.registry import chat_model, parse_name
 from support.chat_server import Broken, ChatServer, Half, Refusal
@@ -29,6 +31,15 @@ def no_keys(monkeypatch, tmp_path):
     monkeypatch.setenv("MEMOIR_KEYS", str(tmp_path / "no keys"))
     for name in ("OPENAI_API_KEY", "MEMOIR_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
+
+
+def test_the_models_that_run_on_this_machine_are_found_and_other_servers_are_not_taken_for_one():
+    with ChatServer("Hi.") as server, ChatServer("Hi.", models=("no model",)) as other, ChatServer("Hi.") as gone:
+        closed = urlsplit(gone.url).port
+        gone.__exit__()
+        found = asyncio.run(find_models([closed, urlsplit(other.url).port, urlsplit(server.url).port]))
+        assert [name.partition("#")[0] for name in found] == [server.url]
+        assert complete(chat_model(found[0]), "Say hello.").text == "Hi."
 
 
 def test_an_address_with_a_model_is_asked_there_at_temperature_0():

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from graph.assistant import Assistant
 from graph.models.gguf.weights import GgufWeights
 from graph.models.local_model import LocalModel
+from graph.models.local_servers import find_models
 from graph.models.measure import Trial, try_out
 from graph.models.quantization import Quantization
 from graph.models.registry import NONE, chat_model, chat_model_or_none, is_named, parse_name
@@ -54,7 +55,7 @@ class ModelPanel:
     def _build(self) -> None:
         names = [NONE, *([self.configured.model] if is_named(self.configured.model) else [])]
         self.names: gr.State = gr.State(names)
-        with gr.Accordion("Model", open=False, elem_id="model-panel"):
+        with gr.Accordion("Model", open=False, elem_id="model-panel") as panel:
             self.name = gr.Dropdown(
                 names,
                 value=names[-1],
@@ -77,6 +78,7 @@ class ModelPanel:
         model = [self.name, self.quantization]
         changed = [self.name.change, self.quantization.change]
         gr.on(changed, self.choose_model, [*model, self.names], [self.status, self.name, self.names], **PRIVATE)
+        panel.expand(self.offer_models, self.names, [self.name, self.names], **PRIVATE)
         test.click(self.test_model, model, self.status, concurrency_id="model", **PRIVATE)
         unload.click(self.unload_model, model, self.status, **PRIVATE)
 
@@ -97,6 +99,11 @@ class ModelPanel:
         """
         chosen = (name or NONE).strip() or NONE
         return assistant.reading_with(chat_model_or_none(chosen, quantization), chosen, quantization)
+
+    async def offer_models(self, names: list[str]) -> Update:
+        """Add the models that already run on this machine to the list."""
+        names = list(dict.fromkeys([*names, *await find_models()]))
+        return {self.name: gr.Dropdown(names), self.names: names}
 
     def choose_model(self, name: str | None, quantization: Quantization, names: list[str]) -> Update:
         """Say what the chosen model means, and keep its name in the list."""
