@@ -17,6 +17,8 @@ import httpx
 import psutil
 import pytest
 import uvicorn
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.formparsers import MultiPartException
 from starlette.responses import PlainTextResponse
 
@@ -30,6 +32,7 @@ from graph.server.request_limits import (
     MAX_UPLOADS,
     PER_SECOND,
     FileLimits,
+    JsonTokens,
     RequestBudget,
     RequestLimits,
     network,
@@ -266,6 +269,32 @@ def test_a_body_without_a_length_is_cut_off_at_the_limit(app: App) -> None:
         status = 0
     assert status != 200
     assert Program(app).http.get("/config").status_code == 200
+
+
+JSON = st.recursive(st.none() | st.text(max_size=8), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+
+
+@given(JSON, st.integers(1, 9), st.booleans())
+def test_json_is_counted_alike_in_whatever_pieces_it_comes(value: object, size: int, ascii: bool) -> None:
+    body, counted = json.dumps(value, ensure_ascii=ascii).encode(), JsonTokens()
+    pieces = [body[begin : begin + size] for begin in range(0, len(body), size)]
+
+    def tokens(part: object) -> int:
+        inner = list(part.values()) if isinstance(part, dict) else part if isinstance(part, list) else None
+        return 0 if inner is None else 1 + max(0, len(inner) - 1) + sum(map(tokens, inner))
+
+    assert [counted.add(piece) for piece in pieces][-1] == tokens(value)
+
+
+def test_a_body_of_brackets_is_not_parsed(app: App) -> None:
+    body = b'{"data": [' + b'{"a":[]},' * 200_000 + b"0]}"
+    assert httpx.post(f"{app.url}gradio_api/run/ask", content=body, timeout=60).status_code == 400
+    assert Program(app).http.get("/config").status_code == 200
+
+
+def test_what_only_names_an_event_is_short(app: App) -> None:
+    refused = httpx.post(f"{app.url}gradio_api/cancel", content=b" " * 5000, timeout=60)
+    assert (refused.status_code, refused.text) == (413, "A request may have at most 4,096 bytes here.")
 
 
 def test_the_longest_message_is_within_the_limit_of_a_body_however_it_is_encoded() -> None:

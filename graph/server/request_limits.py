@@ -31,6 +31,13 @@ MAX_UPLOAD_BYTES, MAX_BODY_BYTES = 512 * 2**20, 2 * 2**20
 """Most bytes of an upload, and of the body of any other request: a message of 100,000 characters has up to 1.2 million,
 and a request in memory takes many times its bytes."""
 
+MAX_TOKENS = 20_000
+"""Most brackets, braces and commas of a body that is no upload, outside its strings: parsed, each takes many times its
+size. A message is one string."""
+
+SHORT = {"/gradio_api/cancel": 4096, "/gradio_api/reset": 4096}
+"""Most bytes of what only names an event."""
+
 MAX_QUEUED = 32
 """Events of one user's page that may wait for their turn."""
 
@@ -81,6 +88,25 @@ class RequestBudget:
         return left >= 1
 
 
+class JsonTokens:
+    """Counts the brackets, braces and commas of JSON that comes in pieces, outside its strings."""
+
+    def __init__(self) -> None:
+        self._count, self._in_string, self._rest = 0, False, b""
+
+    def add(self, piece: bytes) -> int:
+        """Count those of a further piece; return how many there were until now."""
+        # A backslash at the end may belong to the next piece's quotation mark.
+        piece = self._rest + piece
+        whole = piece.rstrip(b"\\")
+        self._rest = piece[len(whole) :]
+        parts = whole.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        outside = b"".join(parts[self._in_string :: 2])
+        self._count += sum(map(outside.count, (b"[", b"{", b",")))
+        self._in_string ^= len(parts) % 2 == 0
+        return self._count
+
+
 class RequestLimits:
     """Middleware before the whole app; `hosts` are the host names it answers to, None for any."""
 
@@ -99,6 +125,7 @@ class RequestLimits:
             await refused(scope, receive, send)
             return
         left, complete = _limit(scope["path"]), False
+        counted = JsonTokens() if not scope["path"].startswith(UPLOAD) else None
 
         async def receive_limited() -> Message:
             """Cut the body off at its limit, for clients that send no length or a wrong one, and where it stops."""
@@ -108,7 +135,9 @@ class RequestLimits:
                 message = await receive()
             left -= len(message.get("body", b""))
             complete = not message.get("more_body", False)
-            return message if left >= 0 else {"type": "http.disconnect"}
+            if left < 0 or (counted is not None and counted.add(message.get("body", b"")) > MAX_TOKENS):
+                return {"type": "http.disconnect"}
+            return message
 
         await self._app(scope, receive_limited, send)
 
@@ -127,7 +156,7 @@ class RequestLimits:
             return PlainTextResponse("Requests from other sites are not allowed.", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > _limit(path):
-            return PlainTextResponse(f"A request may have at most {_limit(path) >> 20} MiB.", 413)
+            return PlainTextResponse(f"A request may have at most {_limit(path):,} bytes here.", 413)
         return None
 
 
@@ -206,7 +235,7 @@ def _is_used(path: str) -> bool:
 
 
 def _limit(path: str) -> int:
-    return MAX_UPLOAD_BYTES if path.startswith(UPLOAD) else MAX_BODY_BYTES
+    return SHORT.get(path, MAX_UPLOAD_BYTES if path.startswith(UPLOAD) else MAX_BODY_BYTES)
 
 
 def _of_this_site(headers: Headers) -> bool:
