@@ -141,9 +141,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m graph.training.acts", description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--out", type=Path, default=acts.WEIGHTS, help="the weights to write")
+    parser.add_argument("--mean", type=Path, help="earlier weights: the mean of these and the new ones is written")
     arguments = parser.parse_args()
     model = train(arguments.seed)
     weights = {name: w.numpy() for name, w in model.state_dict().items() if "word_embeddings" not in name}
+    if arguments.mean:
+        earlier = bert.load(arguments.mean)
+        weights = {name: (weight + earlier[name].astype(np.float32)) / 2 for name, weight in weights.items()}
     bert.save(weights, arguments.out)
     report(acts.Recogniser(arguments.out))
 
