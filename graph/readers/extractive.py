@@ -15,13 +15,14 @@ from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import ListRequest
 from graph.readers.interface import ReaderInput, ReaderOutput
 from graph.readers.notes import Origins, notes_about, take_notes
-from graph.readers.updates import SUFFICIENT, answers
+from graph.readers.updates import SUFFICIENT, answers, asks_of_past
 from graph.replies.manners import manner
 from graph.replies.people import by_relations
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
 from graph.understanding import question
 from graph.understanding.question import Question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
+from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.search.tokens import terms
 from memory.types import Hit, TimeSpan
@@ -113,6 +114,7 @@ def answer(
     listed = listing.parse(own, many=message.classes.asks_many)
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
     notes = listing.counting(listed, notes) if listed is not None and not is_of_one else notes
+    notes = _current(notes, ask, bank) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
@@ -139,6 +141,16 @@ def _of_then(notes: Sequence[Note], window: Sequence[TimeExpression]) -> tuple[N
         return replace(note, relevance=max(note.relevance, min(2 * note.relevance, SUFFICIENT))) if is_then else note
 
     return tuple(lifted(note) for note in notes)
+
+
+def _current(notes: Sequence[Note], ask: Ask, bank: Bank) -> tuple[Note, ...]:
+    """The notes; if what the best one told is over, the fact that replaced it comes first."""
+    if not any(note.memory.attribute for note in notes):
+        return tuple(notes)
+    told = bank.memories_from_same_turns(ask.persona.id, notes[0].memory.id)
+    ended = {m.attribute for m in told if m.attribute and m.valid_to is not None and m.valid_to <= ask.as_of}
+    holds = [note for note in notes if note.memory.attribute in ended and note.memory.valid_to is None]
+    return (*holds, *(note for note in notes if note not in holds))
 
 
 def _compared(
