@@ -8,6 +8,7 @@ import pytest
 from graph.assistant import Assistant
 from graph.replies.facts import state_fact
 from graph.state import Ask, Services
+from graph.tab.chat_box import coming_up, describe_persona
 from graph.tab.evidence import render_sources_of
 from graph.tab.first_personas import SAMPLE, introduce, tell_name
 from graph.tab.messages import Chat, user_bubble
@@ -124,14 +125,18 @@ def test_a_persona_without_a_first_message_opens_an_empty_chat(bank: Bank) -> No
 def test_a_new_chat_says_what_was_planned_for_the_next_days_unless_it_may_not(services: Services) -> None:
     bank, now = services.bank, datetime(2026, 11, 26, 9, tzinfo=UTC)
     iris = bank.create_persona(PersonaDraft("Iris"))
-    told = ("I see the dentist on Saturday.", "We fly to Porto on 30 January.", "I bought a kettle today.")
+    told = (
+        "I see the dentist on Saturday.",
+        "We fly to Porto on 30 January.",
+        "I bought a kettle today.",
+        "A new test is due in three months.",
+    )
     for n, text in enumerate(told):
         Assistant(services).ask(Ask(iris, text, now + timedelta(minutes=n), "a"))
-    (notice,) = open_new(bank, iris, "2026-11-26").bubbles
-    assert (notice.title, notice.text) == ("Coming up", "Saturday 28 November: “I see the dentist on Saturday.”")
-    assert open_new(bank, iris, "2026-12-01").bubbles == ()
+    assert list(coming_up(bank, iris, now)) == ["Saturday 28 November: “I see the dentist on Saturday.”"]
+    assert list(coming_up(bank, iris, now + timedelta(days=5))) == []
     bank.set_proactive(iris.id, proactive=False)
-    assert open_new(bank, bank.persona(iris.id), "2026-11-26").bubbles == ()
+    assert "Coming up" not in describe_persona(bank, bank.persona(iris.id))
 
 
 def test_sources_that_were_forgotten_are_said_to_be(bank: Bank) -> None:

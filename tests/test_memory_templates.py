@@ -18,7 +18,7 @@ def test_every_template_compiles(path):
 
 
 def test_a_preview_lists_what_would_be_forgotten():
-    shown = render("forget_preview.html", gone=ForgetReport(3, 1, 1, lines=(BAD,)))
+    shown = render("forget_preview.html", gone=ForgetReport(3, 1, 1, lines=(BAD,)), is_fact=False)
     assert "3 memories, 1 turn, 1 whole conversation" in shown
     assert "&lt;img" in shown
     assert "<img" not in shown
@@ -26,7 +26,7 @@ def test_a_preview_lists_what_would_be_forgotten():
 
 
 def test_a_preview_of_everything_it_lists_says_no_more():
-    assert "and more" not in render("forget_preview.html", gone=ForgetReport(1, 1, 0, lines=("One.",)))
+    assert "and more" not in render("forget_preview.html", gone=ForgetReport(1, 1, 0, lines=("One.",)), is_fact=False)
 
 
 def test_a_report_says_what_is_left_and_where():

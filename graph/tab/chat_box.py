@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 
 import gradio as gr
@@ -12,10 +13,17 @@ from graph.replies.suggestions import MOST, suggest_questions
 from graph.tab.first_personas import SAMPLE, example_questions
 from graph.tab.messages import ASK, GO_ON, SEND
 from memory.bank.bank import Bank
-from memory.formatting import format_count, format_day
+from memory.bank.queries.told import upcoming
+from memory.formatting import clip, format_count, format_day
 from memory.tab.events import Update
 from memory.tab.templates import PERSONA_AVATAR, USER_AVATAR, empty_state, render
 from memory.types import Persona
+
+SOON = timedelta(days=8)
+"""How far ahead an empty chat names plans: until the same day of next week."""
+
+MOST_SOON, CONSIDERED = 4, 50
+"""Most plans that it names, and of how many they are chosen."""
 
 
 class ChatBox:
@@ -74,7 +82,7 @@ class ChatBox:
 
 
 def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
-    """Render what an empty chat says of its persona."""
+    """Render what an empty chat says of its persona, and of the next days, if it may bring up memories on its own."""
     if persona is None:
         return empty_state("No persona yet", "Create a persona, or import a conversation.")
     counts, known = bank.counts(persona.id), bank.time_range(persona.id)
@@ -87,4 +95,21 @@ def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
     return empty_state(
         f"Talk with {persona.name}",
         f"{format_count(memories, 'memory', 'memories')}, {period}. Ask a question, or share something new.",
+        list(coming_up(bank, persona, datetime.now(UTC).astimezone())) if persona.proactive else (),
     )
+
+
+def coming_up(bank: Bank, persona: Persona, now: datetime) -> Iterator[str]:
+    """What was told of single days that are soon, a line each; a turn and what was learned of it are one."""
+    told: set[object] = set()
+    for memory in upcoming(bank, persona.id, now, CONSIDERED):
+        assert memory.event is not None
+        start, end = memory.event.start, memory.event.end
+        is_day = end - start <= timedelta(days=1) and start < now + SOON
+        was_ahead = memory.said_at is None or memory.said_at < start
+        if is_day and was_ahead and told.isdisjoint(memory.turn_ids or (memory.id,)):
+            day = start.astimezone(now.tzinfo)
+            yield f"{day:%A} {day.day} {day:%B}: “{clip(memory.text)}”"
+            told.update(memory.turn_ids or (memory.id,))
+            if len(told) >= MOST_SOON:
+                return

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 from markupsafe import Markup
 
@@ -17,20 +16,13 @@ from graph.tab.request import parse_as_of
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import citations, find_chat, recent_chats
 from memory.bank.queries.deletion import Selection
-from memory.bank.queries.told import name_told, upcoming
+from memory.bank.queries.told import name_told
 from memory.forgetting.forget import forget_selected
-from memory.formatting import clip
 from memory.tab.templates import render
 from memory.types import Persona, Session
 
 LISTED = 50
 """Chats in the list; older ones can be found in the Memory tab by their words."""
-
-SOON = timedelta(days=8)
-"""How far ahead a new chat names plans: until the same day of next week."""
-
-MOST_SOON = 4
-"""Most plans that it names."""
 
 OPEN_CHAT = """element.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-chat]");
@@ -64,28 +56,13 @@ def find_place(bank: Bank, address: Mapping[str, str]) -> tuple[int, str] | None
 
 
 def open_new(bank: Bank, persona: Persona | None, as_of: str | None) -> Chat:
-    """A new chat, which begins with the first message of the persona's card, if it has one, and with what is soon."""
+    """A new chat, which begins with the first message of the persona's card, if it has one."""
     if persona is None:
         return Chat(uuid.uuid4().hex)
-    now = parse_as_of(as_of)
-    said = first_message(persona, name_told(bank, persona.id, now)) if persona.first_message.strip() else ""
-    soon = "\n".join(_coming_up(bank, persona, now)) if persona.proactive else ""
-    bubbles = [*([messages.draft_bubble(said)] if said else []), *messages.notice("Coming up", soon)]
-    return Chat(uuid.uuid4().hex, persona.id, tuple(bubbles))
-
-
-def _coming_up(bank: Bank, persona: Persona, now: datetime) -> Iterator[str]:
-    """What was told of the next days, a line each; a turn and what was learned of it are one."""
-    told: set[object] = set()
-    for memory in upcoming(bank, persona.id, now, LISTED):
-        assert memory.event is not None
-        was_ahead = memory.said_at is None or memory.said_at < memory.event.start
-        if memory.event.start < now + SOON and was_ahead and told.isdisjoint(memory.turn_ids or (memory.id,)):
-            day = memory.event.start.astimezone(now.tzinfo)
-            yield f"{day:%A} {day.day} {day:%B}: “{clip(memory.text)}”"
-            told.update(memory.turn_ids or (memory.id,))
-            if len(told) >= MOST_SOON:
-                return
+    said = (
+        first_message(persona, name_told(bank, persona.id, parse_as_of(as_of))) if persona.first_message.strip() else ""
+    )
+    return Chat(uuid.uuid4().hex, persona.id, (messages.draft_bubble(said),) if said else ())
 
 
 def resume(bank: Bank, chat: Session) -> Chat:

@@ -79,7 +79,10 @@ class ForgetPanel:
             preview = forget.preview_selected(self.bank, [persona_id], _selector(words, before), task)
             if not (preview.memories or preview.turns):
                 return {self.result: hint("No matches, so there is nothing to forget.")}
-            return {self.confirm: gr.Group(visible=True), self.preview: render("forget_preview.html", gone=preview)}
+            return {
+                self.confirm: gr.Group(visible=True),
+                self.preview: render("forget_preview.html", gone=preview, is_fact=False),
+            }
 
         yield {self.confirm: gr.Group(visible=False), self.result: ""}
         yield from self.task.run("Searching", request, work)

@@ -1,5 +1,6 @@
 """The pictures and templates in assets/web. Templates are rendered as the HTML of the tabs, every value escaped."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -47,9 +48,9 @@ def hint(text: str) -> Markup:
     return render("hint.html", text=text)
 
 
-def empty_state(title: str, remedy: str) -> Markup:
-    """Render what a part shows while it has no content, and what the user can do about it."""
-    return render("empty_state.html", title=title, remedy=remedy)
+def empty_state(title: str, remedy: str, soon: Sequence[str] = ()) -> Markup:
+    """Render what a part shows while it has no content, and what the user can do about it; a chat also what is soon."""
+    return render("empty_state.html", title=title, remedy=remedy, soon=soon)
 
 
 def error_box(text: str) -> Markup:
