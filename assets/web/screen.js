@@ -79,8 +79,10 @@ const setOnce = (element, name, value) => {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 };
 
-// Gradio gives the inputs of a date no label, and lets no key reach a table in which no cell is selected.
+// Gradio gives the inputs of a date no label, and lets no key reach a chat that scrolls without having a link, or a table
+// in which no cell is selected.
 const fillGaps = () => {
+  document.querySelectorAll('#chat [role="log"]').forEach((log) => setOnce(log, "tabindex", "0"));
   for (const box of document.querySelectorAll(".timebox")) {
     const label = box.parentElement.querySelector('[data-testid="block-info"], .label-content')?.textContent.trim();
     if (label) box.querySelectorAll("input").forEach((input) => setOnce(input, "aria-label", label));
