@@ -85,7 +85,7 @@ def take_notes(
     if question.open:
         then = [hit.memory for hit in hits if hit.memory.id not in of_other_time]
         # What holds for years did not happen then.
-        then = [memory for memory in then if memory.store not in SEMANTIC] or then
+        then = [memory for memory in then if memory.store not in SEMANTIC]
         # Events first, and the assistant's own turns last; otherwise as ranked.
         then.sort(key=lambda memory: (memory.store != "event", not is_user(memory, origins)))
         return tuple(_first_note(memory) for memory in then[:NOTES])
