@@ -29,6 +29,7 @@ from graph.server.request_limits import (
     MAX_ADDRESSES,
     MAX_BODY_BYTES,
     MAX_QUEUED,
+    MAX_TOKENS,
     MAX_UPLOADS,
     PER_SECOND,
     FileLimits,
@@ -290,6 +291,10 @@ def test_a_body_of_brackets_is_not_parsed(app: App) -> None:
     body = b'{"data": [' + b'{"a":[]},' * 200_000 + b"0]}"
     assert httpx.post(f"{app.url}gradio_api/run/ask", content=body, timeout=60).status_code == 400
     assert Program(app).http.get("/config").status_code == 200
+
+
+def test_a_body_in_another_encoding_is_not_parsed() -> None:
+    assert JsonTokens().add('{"data": []}'.encode("utf-16-le")) > MAX_TOKENS
 
 
 def test_what_only_names_an_event_is_short(app: App) -> None:

@@ -111,7 +111,7 @@ def test_the_last_message_is_taken_back_with_what_it_corrected_and_no_other(serv
     shorter, text = take_back(bank, resume(bank, past))
     assert (text, [bubble.role for bubble in shorter.bubbles]) == ("No wait, it's on 4 May.", ["user", "assistant"])
     assert "3 May" in Assistant(services).ask(Ask(iris, "When is my dentist?", NOW, "c")).reading.answer
-    unkept = Chat("d", iris.id, (user_bubble("My dentist is on 3 May."),))
+    unkept = Chat("a", iris.id, (user_bubble("My dentist is on 3 May."),))
     assert take_back(bank, unkept)[0].bubbles == ()
     assert len(bank.turns(iris.id, past.id)) == 2
 

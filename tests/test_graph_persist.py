@@ -304,4 +304,5 @@ def test_a_long_message_is_remembered_in_parts_and_the_part_is_cited(quill):
 def test_the_parts_of_a_long_message_hold_all_of_its_words_in_order(text):
     parts = sessions.parts_of(text)
     assert "".join("".join(parts).split()) == "".join(text.split())
+    assert all(part in text for part in parts)
     assert len(parts) == 1 or max(map(len, parts)) <= sessions.PART

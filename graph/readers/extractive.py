@@ -95,7 +95,8 @@ def answer(
         return composing.quote_all(parsed, notes, hits, ask.as_of)
     if (compared := intervals.parse(asked.text)) and (reading := _compared(compared, ask, hits, origins, services)):
         return reading
-    sure = bool(window) and all(time.sure and time.relation != "before" for time in window)
+    # Where only a time is asked for, also a vague one rules out all else.
+    sure = bool(window) and all((time.sure or parsed.open) and time.relation != "before" for time in window)
     memories = [hit.memory for hit in hits]
     of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
     times = [time.text for time in window] if sure else []

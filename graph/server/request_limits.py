@@ -104,6 +104,8 @@ class JsonTokens:
         outside = b"".join(parts[self._in_string :: 2])
         self._count += sum(map(outside.count, (b"[", b"{", b",")))
         self._in_string ^= len(parts) % 2 == 0
+        if b"\0" in piece:  # UTF-16 and UTF-32, which are parsed, too, but whose strings end elsewhere
+            self._count += MAX_TOKENS + 1
         return self._count
 
 

@@ -73,6 +73,7 @@ class Answering:
         bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))
         try:
             ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
+            bubbles = (*bubbles[:-1], messages.user_bubble(text, "" if forgetful else ask.turn_id))
             assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
             self.learner.use(assistant.services.model)
             hidden = {self.box.go_on: gr.Button(visible=False)}

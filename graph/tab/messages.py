@@ -54,7 +54,8 @@ UNSUPPORTED = "#unsupported"
 class Bubble:
     """One message of the chat: what was said, and its Markdown. With a title it is a notice of the page.
 
-    `remembered` are the texts of the memories that were made of it; a chip under the message says so.
+    `remembered` are the texts of the memories that were made of it; a chip under the message says so. `turn` is the
+    source id of its turn in the bank, if it has one.
     """
 
     role: Literal["user", "assistant"]
@@ -63,6 +64,7 @@ class Bubble:
     title: str = ""
     pending: bool = False
     remembered: tuple[str, ...] = ()
+    turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,9 @@ def _mark(sentence: str) -> str:
     )
 
 
-def user_bubble(text: str) -> Bubble:
-    """Make the bubble of what the user said."""
-    return Bubble("user", text, to_markdown(text))
+def user_bubble(text: str, turn: str = "") -> Bubble:
+    """Make the bubble of what the user said; `turn` is the source id of its turn, if it is remembered."""
+    return Bubble("user", text, to_markdown(text), turn=turn)
 
 
 def draft_bubble(text: str) -> Bubble:

@@ -76,7 +76,7 @@ def resume(bank: Bank, chat: Session) -> Chat:
             if bubbles and bubbles[-1].role == "user":  # or the chat box would show both as one message
                 bubbles += messages.notice(*messages.STOPPED)
             question = turn.text
-            bubbles.append(messages.user_bubble(turn.text))
+            bubbles.append(messages.user_bubble(turn.text, turn.external_id))
             continue
         if not question:  # the first message of the persona's card answers nothing
             bubbles.append(messages.draft_bubble(turn.text))
@@ -95,11 +95,10 @@ def take_back(bank: Bank, chat: Chat) -> tuple[Chat, str]:
     places = [place for place, bubble in enumerate(chat.bubbles) if bubble.role == "user"]
     if not places:
         return chat, ""
-    last = chat.bubbles[places[-1]]
-    session = find_chat(bank, chat.id)
-    turns = bank.turns(session.persona_id, session.id) if session else []
-    begin = max((n for n, turn in enumerate(turns) if turn.role == "user"), default=None)
-    if session and begin is not None and turns[begin].text == last.text.strip():
+    last, session = chat.bubbles[places[-1]], find_chat(bank, chat.id)
+    turns = bank.turns(session.persona_id, session.id) if session and last.turn else []
+    begin = next((n for n, turn in enumerate(turns) if turn.external_id == last.turn), len(turns))
+    if session and turns[begin:]:
         gone = Selection(turns=[turn.id for turn in turns[begin:]])
         forget_selected(bank, [session.persona_id], lambda db, persona_id: gone)
     answered = any(bubble.role == "assistant" and not bubble.title for bubble in chat.bubbles[places[-1] :])

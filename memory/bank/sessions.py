@@ -6,7 +6,6 @@ A session that comes again is found by its identity and gets only the turns it l
 import json
 import operator
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -226,13 +225,17 @@ def _dialogue(
 
 
 def parts_of(text: str) -> list[str]:
-    """A text of a chat as it is remembered: whole, or a long one in parts that end with a sentence, if one ends."""
+    """A text of a chat as it is remembered: whole, or a long one in parts, each as it stands there.
+
+    A part ends with a sentence or a line, if one ends in it.
+    """
     if len(text) <= LONG:
         return [text]
-    parts = [""]
-    for sentence in _SENTENCE_END.split(text):
-        for piece in textwrap.wrap(sentence, PART) if len(sentence) > PART else [sentence]:
-            if parts[-1] and len(parts[-1]) + len(piece) >= PART:
-                parts.append("")
-            parts[-1] = f"{parts[-1]} {piece}".strip()
-    return parts
+    parts, begin = [], 0
+    while begin < len(text):
+        end = begin + PART
+        if end < len(text):
+            end = max((m.end() for m in _SENTENCE_END.finditer(text, begin + 1, end)), default=end)
+        parts.append(text[begin:end].strip())
+        begin = end
+    return [part for part in parts if part]
