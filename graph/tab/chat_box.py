@@ -14,6 +14,7 @@ from graph.tab.first_personas import SAMPLE, example_questions
 from graph.tab.messages import ASK, GO_ON, SEND
 from memory.bank.bank import Bank
 from memory.bank.queries.told import upcoming
+from memory.dates.expressions import describe_span
 from memory.formatting import clip, format_count, format_day
 from memory.tab.events import Update
 from memory.tab.templates import PERSONA_AVATAR, USER_AVATAR, empty_state, render
@@ -100,16 +101,15 @@ def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
 
 
 def coming_up(bank: Bank, persona: Persona, now: datetime) -> Iterator[str]:
-    """What was told of single days that are soon, a line each; a turn and what was learned of it are one."""
+    """What was told of the next days, a line each; a turn and what was learned of it are one."""
     told: set[object] = set()
     for memory in upcoming(bank, persona.id, now, CONSIDERED):
         assert memory.event is not None
         start, end = memory.event.start, memory.event.end
-        is_day = end - start <= timedelta(days=1) and start < now + SOON
+        is_soon = start < now + SOON and end - start < SOON  # "in December" is no plan of a day
         was_ahead = memory.said_at is None or memory.said_at < start
-        if is_day and was_ahead and told.isdisjoint(memory.turn_ids or (memory.id,)):
-            day = start.astimezone(now.tzinfo)
-            yield f"{day:%A} {day.day} {day:%B}: “{clip(memory.text)}”"
+        if is_soon and was_ahead and told.isdisjoint(memory.turn_ids or (memory.id,)):
+            yield f"{describe_span(memory.event)}: “{clip(memory.text)}”"
             told.update(memory.turn_ids or (memory.id,))
             if len(told) >= MOST_SOON:
                 return
