@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -22,7 +23,7 @@ from filelock import FileLock
 
 from memory.errors import MemoirError
 
-NAME_PATTERN = re.compile(r"[\w.@-]{1,64}")
+NAME_PATTERN = re.compile(r"(?=.*\w)[\w.@-]{1,64}")
 MIN_PASSWORD, MAX_PASSWORD = 8, 1000
 """Characters of a password; a longer one would only take time to hash."""
 
@@ -74,11 +75,15 @@ class Users:
         """The user with that id; None if there is none."""
         return next((u for u in self.all() if u.id == user_id), None)
 
+    def named(self, name: str) -> User | None:
+        """The user of that name; None if there is none."""
+        return next((u for u in self.all() if _same_name(u.name, name)), None)
+
     # --- login
 
     def authenticate(self, name: str, password: str) -> User | None:
         """The user with that name and password; None if there is none, which takes as long for an unknown name."""
-        user = next((u for u in self.all() if _same_name(u.name, name)), None)
+        user = self.named(name)
         dummy = self._dummy_hash  # computed at every first call, so that it costs no extra time for unknown names
         try:
             # Verify a dummy password, too, so that unknown names take as long as known ones.
@@ -106,7 +111,9 @@ class Users:
         """
         name = name.strip()
         if not NAME_PATTERN.fullmatch(name):
-            raise InvalidAccount(f"{name!r} cannot be a user name. Use at most 64 letters, digits and . @ _ -")
+            raise InvalidAccount(
+                f"{name!r} cannot be a user name. Use at most 64 letters, digits and . @ _ -, not dots alone."
+            )
         user = User(secrets.token_hex(16), name, self._hash(password))
         with self._editing() as users:
             if any(_same_name(u.name, name) for u in users):
@@ -188,7 +195,9 @@ def _find(users: list[User], name: str) -> User:
 
 
 def _same_name(one: str, other: str) -> bool:
-    return one.casefold() == other.strip().casefold()
+    """Whether two names would be taken for one: case does not matter, nor another form of a letter ("ａｎａ")."""
+    one, other = (unicodedata.normalize("NFKC", name.strip()).casefold() for name in (one, other))
+    return one == other
 
 
 def _digest(token: str) -> str:

@@ -18,7 +18,15 @@ from starlette.testclient import TestClient
 
 from app import build_page
 from eval.settings import EvalSettings
-from graph.server.login import CHECK_SECONDS, LoginMiddleware
+from graph.server import login as login_module
+from graph.server.login import (
+    BROWSER,
+    CHECK_SECONDS,
+    COOKIE,
+    FREE_OF_NAME,
+    FREE_OF_NAME_ANYWHERE,
+    LoginMiddleware,
+)
 from graph.server.site import build_site
 from graph.server.user_pages import UserPages
 from graph.tab.first_personas import import_sample
@@ -177,6 +185,47 @@ def test_wrong_guesses_elsewhere_do_not_lock_a_user_out(users: Users) -> None:
     assert answers[:3] == [401] * 3
     assert 429 in answers
     assert run(partial(try_to_log_in, "198.51.100.1", PASSWORDS["ann"])) == 200
+
+
+def test_a_browser_that_was_logged_in_before_gets_in_while_others_guess(users: Users) -> None:
+    login = LoginMiddleware(users, UserPages(nobody_opens))
+
+    def client(address: str) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.ASGITransport(login, client=(address, 1)), base_url="http://localhost")
+
+    async def tried() -> list[int]:
+        ann = {"username": "ann", "password": PASSWORDS["ann"]}
+        async with client("192.0.2.1") as own, client("192.0.2.2") as stolen:
+            await own.post("/login", data=ann)
+            del own.cookies[COOKIE]
+            stolen.cookies.set(BROWSER, own.cookies[BROWSER][:-1] + "?")
+            for n in range(FREE_OF_NAME_ANYWHERE + 1):
+                async with client(f"198.51.100.{n}") as other:
+                    await other.post("/login", data=ann | {"password": f"guess {n}"})
+            statuses = [(await each.post("/login", data=ann)).status_code for each in (stolen, own)]
+            for n in range(FREE_OF_NAME + 1):
+                statuses.append((await own.post("/login", data=ann | {"password": f"guess {n}"})).status_code)
+            return statuses
+
+    assert run(tried) == [429, 200, *[401] * FREE_OF_NAME, 429]
+
+
+def test_a_login_form_that_arrives_slowly_is_cut_off(users: Users, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login_module, "FORM_SECONDS", 0.2)
+
+    async def drip() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b"a"
+            await anyio.sleep(0.05)
+
+    async def tried() -> httpx.Response:
+        transport = httpx.ASGITransport(LoginMiddleware(users, UserPages(nobody_opens)))
+        headers = {"content-length": "100", "content-type": "application/x-www-form-urlencoded"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.post("/login", content=drip(), headers=headers)
+
+    answered = run(tried)
+    assert (answered.status_code, answered.headers["connection"]) == (408, "close")
 
 
 @asynccontextmanager

@@ -135,9 +135,10 @@ FLIPPED = {
     "UPDATE turns SET text = CAST(x'49ff' AS TEXT) WHERE id = 2": "turn 2 of session 1: its words or speaker were",
     "UPDATE sources SET quote = 'kbyak' WHERE quote <> ''": "memory 4: turn 1 does not contain its quote",
     "UPDATE sources SET quote = 'Kayak' WHERE quote <> ''": "memory 4: turn 1 does not contain its quote",
-    "UPDATE memories SET text = 'I bought a kbyak.' WHERE id = 1": "memory 1: its text or speaker was changed",
-    "UPDATE memories SET text = 'Ana lives in Pprto' WHERE id = 3": "memory 3: its text or speaker was changed",
-    "UPDATE memories SET text = 'Owns a kbyak' WHERE id = 4": "memory 4: its text or speaker was changed",
+    "UPDATE turns SET said_at = '2024-05-08T13:56:00+00:00' WHERE id = 1": "memory 1: its text, speaker or time was",
+    "UPDATE memories SET text = 'I bought a kbyak.' WHERE id = 1": "memory 1: its text, speaker or time was",
+    "UPDATE memories SET text = 'Ana lives in Pprto' WHERE id = 3": "memory 3: its text, speaker or time was",
+    "UPDATE memories SET text = 'Owns a kbyak' WHERE id = 4": "memory 4: its text, speaker or time was",
 }
 
 
@@ -152,6 +153,18 @@ def test_verify_names_a_letter_that_changed_in_what_was_said(home, capsys, flip)
         db.conn.execute(flip)
     assert main(["verify"]) == 1
     assert FLIPPED[flip] in capsys.readouterr().out
+
+
+def test_verify_knows_the_parts_of_a_long_message(home):
+    bank = seeded(home)
+    long = " ".join(f"On day {n} we walked to village {n} and slept there." for n in range(80))
+    chat = SessionDraft((TurnDraft("Ana", "user", long),), MAY, external_id="long", source="chat")
+    bank.remember(bank.persona("Iris").id, [chat])
+    assert maintenance.verify(bank, "any") == []
+    with bank.writing() as db:
+        db.conn.execute("UPDATE memories SET text = replace(text, 'day 3 ', 'day 4 ') WHERE text LIKE '%day 3 %'")
+    (fault,) = [fault for fault in maintenance.verify(bank, "any") if "was changed" in fault]
+    assert "its text, speaker or time" in fault
 
 
 def test_verify_lists_faults_of_a_damaged_file_and_never_breaks_off(home, tmp_path):
@@ -333,6 +346,9 @@ def test_a_refusal_of_the_bank_itself_is_told(home, tmp_path):
     with pytest.raises(BankUnavailable, match=r"breaks a rule of the bank \(no more turns\); none of it was stored"):
         ingest(bank, history(tmp_path / "h.jsonl", 1))
     assert bank.counts(bank.persona("Zoe").id) == {"sessions": 0, "turns": 0}
+    assert maintenance.verify(bank, "any") == ["trigger no_more: no Memoir made it; restore a backup"]
+    with bank.writing() as db:
+        db.conn.execute("DROP TRIGGER no_more")
     assert_unharmed(bank)
 
 

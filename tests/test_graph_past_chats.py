@@ -86,6 +86,25 @@ def test_a_chat_opens_with_the_first_message_of_the_card_and_is_resumed_with_it(
     assert made.text == "I live in Porto."
 
 
+def test_what_was_told_before_the_clock_was_set_back_is_found(services: Services) -> None:
+    bank, later = services.bank, datetime.now(UTC) + timedelta(hours=3)
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    told = TurnDraft("You", "user", "My locker code is 4417.", later, external_id="told")
+    bank.remember(iris.id, [SessionDraft((told,), later, external_id="a", source="chat")])
+    ask = build_ask(bank, "What is my locker code?", open_new(bank, iris, None), None, remember=True)
+    assert ask.as_of >= later
+    assert "4417" in Assistant(services).ask(ask).reading.answer
+
+
+def test_what_was_dated_far_ahead_does_not_date_what_is_said_now(bank: Bank) -> None:
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    chat(bank, iris.id, "a", "I moved.")
+    ahead = datetime.now(UTC) + timedelta(days=40)
+    bank.remember(iris.id, [SessionDraft((TurnDraft("You", "user", "Then.", ahead),), ahead)])
+    ask = build_ask(bank, "Hello", open_new(bank, iris, None), None, remember=True)
+    assert abs(ask.as_of - datetime.now(UTC)) < timedelta(minutes=5)
+
+
 def test_a_message_whose_reply_was_lost_stays_apart_from_the_next(bank: Bank) -> None:
     iris = bank.create_persona(PersonaDraft("Iris")).id
     said = ("I sold the boat.", "I bought a canoe.")

@@ -174,6 +174,31 @@ def test_what_is_no_whole_bank_is_refused_and_nothing_is_changed(bank, kept, how
     assert files(bank.path.parent) == ["bank.db"]
 
 
+POISON = {
+    "a trigger that ignores deletes": "CREATE TRIGGER stay BEFORE DELETE ON turns BEGIN SELECT raise(IGNORE); END",
+    "a trigger that copies": "CREATE TABLE copies (text); CREATE TRIGGER copy AFTER INSERT ON turns BEGIN"
+    " INSERT INTO copies VALUES (new.text); END",
+    "a trigger that rewrites": "CREATE TRIGGER rewrite AFTER INSERT ON turns BEGIN"
+    " UPDATE turns SET text = 'I never said it' WHERE id = new.id; END",
+    "one of ours with another body": "DROP TRIGGER memories_gone; CREATE TRIGGER memories_gone AFTER DELETE ON memories"
+    " BEGIN DELETE FROM personas; END",
+    "an endless view": "ALTER TABLE turns RENAME TO hidden; CREATE VIEW turns AS"
+    " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n",
+    "a table of its own": "CREATE TABLE notes (text)",
+    "a column more": "ALTER TABLE turns ADD COLUMN copy TEXT GENERATED ALWAYS AS (text) VIRTUAL",
+}
+
+
+@pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
+def test_a_backup_that_holds_more_than_a_bank_is_refused(bank, kept, poison):
+    with closing(sqlite3.connect(kept)) as conn:
+        conn.executescript(poison)
+    with pytest.raises(UnreadableFile, match="holds what no Memoir made"):
+        restore(bank, kept)
+    assert texts(bank) == {"We painted the kitchen yellow."}
+    assert files(bank.path.parent) == ["bank.db"]
+
+
 def test_a_restore_that_breaks_off_leaves_the_bank_as_it_was(bank, kept, monkeypatch):
     tell(bank, "Later.", name="b")
 

@@ -341,3 +341,14 @@ def test_a_new_fact_looks_at_the_facts_of_its_attribute_alone(bank, ana):
     held += [MemoryDraft("world", f"Thing {n}", said_at=MAY) for n in range(3000)]
     bank.add_memories(ana.id, held)
     assert steps() <= few + 1
+
+
+def test_a_bank_that_is_deleted_while_it_is_used_is_not_begun_anew(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    bank.create_persona(PersonaDraft("Ana"))
+    for file in tmp_path.iterdir():
+        file.unlink()
+    for use in (bank.personas, lambda: bank.create_persona(PersonaDraft("Ben"))):
+        with pytest.raises(BankUnavailable, match="was moved or deleted while Memoir was running"):
+            use()
+    assert not list(tmp_path.iterdir())

@@ -64,7 +64,7 @@ def test_the_file_is_the_owners_alone_and_holds_no_secret(users: Users, tmp_path
     assert "ann" not in users.folder_of(ann).name
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../ann", "a/b", "x" * 65, "a\nb"])
+@pytest.mark.parametrize("name", ["", "a b", "../ann", "a/b", "x" * 65, "a\nb", "..", "-@."])
 def test_a_name_that_is_none_is_refused(users: Users, name: str) -> None:
     with pytest.raises(InvalidAccount, match="cannot be a user name"):
         users.add(name, PASSWORD)
@@ -102,6 +102,8 @@ def test_a_name_is_given_once(users: Users) -> None:
     users.add("ann", PASSWORD)
     with pytest.raises(InvalidAccount, match="already"):
         users.add("ANN", PASSWORD)
+    with pytest.raises(InvalidAccount, match="already"):
+        users.add("ａnn", PASSWORD)
     with pytest.raises(UnknownUser, match="ben"):
         users.remove("ben")
 

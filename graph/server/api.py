@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError, validate_call
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.state import Ask
-from graph.tab.request import MAX_MESSAGE, parse_as_of, wait_until_ready
+from graph.tab.request import MAX_MESSAGE, asked_at, wait_until_ready
 from memory.bank import journal
 from memory.errors import MemoirError, UnknownMemory
 from memory.exporting.json_values import to_json_values
@@ -183,7 +183,8 @@ class PublicApi:
             a list of memory (its number), store, text, speaker, date and score.
         """
         searcher, owner = self._assistant.services.searcher, self._bank.persona(persona)
-        hits = searcher.search(owner.id, searcher.views([query]), parse_as_of(as_of), SearchSettings(k=limit))
+        at = asked_at(self._bank, owner.id, as_of)
+        hits = searcher.search(owner.id, searcher.views([query]), at, SearchSettings(k=limit))
         kept = [hit for hit in hits if hit.kept and store in (None, hit.memory.store)]
         return [
             MemoryResult(
@@ -243,8 +244,8 @@ class PublicApi:
 
     def _send(self, persona: str, text: str, as_of: str | None, *, remember: bool) -> Answer:
         """Send one message in a chat of its own, which ends with the answer."""
-        chat_id = uuid.uuid4().hex
-        ask = Ask(self._bank.persona(persona), text.strip(), parse_as_of(as_of), chat_id, remember=remember)
+        chat_id, owner = uuid.uuid4().hex, self._bank.persona(persona)
+        ask = Ask(owner, text.strip(), asked_at(self._bank, owner.id, as_of), chat_id, remember=remember)
         for _ in wait_until_ready(self._assistant, self._indexer, ask.persona.id):
             pass
         answer = self._assistant.ask(ask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import math
 import secrets
 import time
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from anyio import CapacityLimiter, sleep, to_thread
+from anyio import CapacityLimiter, fail_after, sleep, to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
@@ -24,6 +25,10 @@ from memory.users import MAX_PASSWORD, UnknownUser, User, Users
 COOKIE = "memoir-session"
 LOGIN_SECONDS = 7 * 24 * 3600
 """How long a login lasts; it ends with the app, too."""
+
+BROWSER, BROWSER_SECONDS = "memoir-browser", 365 * 24 * 3600
+"""The cookie of a browser that has logged in before, and how long it is kept: its wrong passwords are counted apart, so
+that guesses from elsewhere never keep its user out."""
 
 FREE_OF_NAME, FREE_OF_ADDRESS, FREE_OF_NAME_ANYWHERE = 3, 20, 50
 """Wrong passwords that cost no wait: for a name from one address, for all names from one address (a whole household may
@@ -43,6 +48,9 @@ CHECK_SECONDS = 2.0
 
 MAX_FORM_BYTES = 8192
 """Most bytes that the login form may send."""
+
+FORM_SECONDS = 10.0
+"""Seconds that the login form may take to arrive."""
 
 WRONG = "Wrong name or password."
 
@@ -159,26 +167,44 @@ class LoginMiddleware:
         length = request.headers.get("content-length", "")
         if not length.isdecimal() or int(length) > MAX_FORM_BYTES:
             return self._form(f"Name and password together may have at most {MAX_FORM_BYTES:,} bytes.", 413)
-        async with request.form(max_files=0, max_fields=4) as form:
-            name, password = str(form.get("username", ""))[:64], str(form.get("password", ""))
-        by_name, by_address = f"name {name.strip().casefold()}", network(request.client.host if request.client else "")
-        by_both = f"{by_name} from {by_address}"
-        here = self._backoff.wait(by_both, FREE_OF_NAME), self._backoff.wait(by_address, FREE_OF_ADDRESS)
-        wait = math.ceil(max(*here, self._backoff.wait(by_name, FREE_OF_NAME_ANYWHERE, MAX_WAIT_OF_NAME)))
+        try:
+            with fail_after(FORM_SECONDS):
+                async with request.form(max_files=0, max_fields=4) as form:
+                    name, password = str(form.get("username", ""))[:64], str(form.get("password", ""))
+        except TimeoutError:
+            return self._form("The form took too long to arrive. Try again.", 408, {"Connection": "close"})
+        budgets = await to_thread.run_sync(self._budgets, request, name)
+        wait = math.ceil(max(self._backoff.wait(key, free, longest) for key, (free, longest) in budgets.items()))
         if wait > 0:
             message = f"Too many wrong passwords. Try again in {wait} seconds."
             return self._form(message, 429, {"Retry-After": str(wait)})
-        for key in (by_both, by_name, by_address):
+        for key in budgets:
             self._backoff.add_failure(key)
         user = None
         if len(password) <= MAX_PASSWORD:
             user = await to_thread.run_sync(self._users.authenticate, name, password, limiter=self._hashing)
         if user is None:
             return self._form(WRONG, 401)
-        self._backoff.clear(by_both)
-        self._backoff.remove_failure(by_name)
-        self._backoff.remove_failure(by_address)
+        for key in budgets:
+            self._backoff.remove_failure(key)
+        self._backoff.clear(next(iter(budgets)))
         return self._start_login(request, user)
+
+    def _budgets(self, request: Request, name: str) -> dict[str, tuple[int, float]]:
+        """By what a try to log in is counted, with the free failures and the longest wait of each.
+
+        The first is of this user at this place alone, and forgotten once they are in.
+        """
+        browser, _, proof = request.cookies.get(BROWSER, "").partition(".")
+        user = self._users.named(name)
+        if user is not None and hmac.compare_digest(proof.encode(), _proof(user, browser).encode()):
+            return {f"user {user.id} in browser {browser}": (FREE_OF_NAME, MAX_WAIT)}
+        by_name, by_address = f"name {name.strip().casefold()}", network(request.client.host if request.client else "")
+        return {
+            f"{by_name} from {by_address}": (FREE_OF_NAME, MAX_WAIT),
+            by_address: (FREE_OF_ADDRESS, MAX_WAIT),
+            by_name: (FREE_OF_NAME_ANYWHERE, MAX_WAIT_OF_NAME),
+        }
 
     def _start_login(self, request: Request, user: User) -> Response:
         token, now = secrets.token_urlsafe(32), self._clock()
@@ -187,7 +213,10 @@ class LoginMiddleware:
         # A browser continues to the page; gradio_client takes the cookie and expects JSON.
         response: Response = RedirectResponse("/", 303) if _is_browser(request) else JSONResponse({"success": True})
         https = request.url.scheme == "https"
-        response.set_cookie(COOKIE, token, max_age=LOGIN_SECONDS, httponly=True, samesite="lax", secure=https)
+        browser = secrets.token_urlsafe(16)
+        cookies = (COOKIE, token, LOGIN_SECONDS), (BROWSER, f"{browser}.{_proof(user, browser)}", BROWSER_SECONDS)
+        for name, value, seconds in cookies:
+            response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="lax", secure=https)
         return response
 
     def _logout(self, request: Request, user: User) -> Response:
@@ -215,6 +244,11 @@ def _ask_to_log_in(request: Request) -> Response:
 
 def _is_browser(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "")
+
+
+def _proof(user: User, browser: str) -> str:
+    """What only this server can give a browser once its user has logged in; a new password ends it."""
+    return hmac.new(user.password.encode(), browser.encode(), "sha256").hexdigest()
 
 
 def _digest(token: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from graph.assistant import Assistant
 from graph.state import USER, Ask
@@ -23,6 +23,10 @@ MAX_WAIT = 1.0
 """Seconds that a message waits for memories that are being indexed; after that these are found by their words."""
 
 
+MAX_CLOCK_CHANGE = timedelta(days=1)
+"""How far a clock may be set back without hiding what was said before; what lies further ahead was dated on purpose."""
+
+
 def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember: bool) -> Ask:
     """Build the question to answer.
 
@@ -38,7 +42,7 @@ def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember:
             f"This message has {len(text):,} characters; the limit is {MAX_MESSAGE:,}. Shorten it, or "
             "import it as a file."
         )
-    now = parse_as_of(as_of)
+    now = asked_at(bank, chat.persona_id, as_of)
     messages = [bubble for bubble in chat.bubbles if not bubble.title]
     dialogue = tuple(TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in messages)
     return Ask(bank.persona(chat.persona_id), text.strip(), now, chat.id, dialogue, remember)
@@ -57,6 +61,21 @@ def wait_until_ready(assistant: Assistant, indexer: Indexer, persona_id: int) ->
         yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"
         indexer.wake()
         indexer.wait(0.5)
+
+
+def asked_at(bank: Bank, persona_id: int, as_of: str | None) -> datetime:
+    """Return the moment that a message is said at: the last of a chosen day, or now.
+
+    Now is not before what was last said, although the clock may have been set back.
+
+    Raises:
+        MemoirError: `as_of` is not a date.
+    """
+    now = parse_as_of(as_of)
+    if as_of and as_of.strip():
+        return now
+    said = bank.last_said(persona_id, now + MAX_CLOCK_CHANGE)
+    return max(now, said.astimezone(now.tzinfo)) if said else now
 
 
 def parse_as_of(as_of: str | None) -> datetime:

@@ -84,10 +84,11 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
     other one from its next operation on.
 
     Raises:
-        UnreadableFile: the file is missing, damaged or no bank; nothing was changed.
+        UnreadableFile: the file is missing, damaged, no bank, or holds more than a bank; nothing was changed.
         BankTooNew: a later Memoir wrote it; nothing was changed.
         BankUnavailable: the bank cannot be written; it is as it was.
     """
+    _refuse_foreign(path)
     inspect(path)
     try:
         bank.path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,6 +99,19 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
         return RestoreResult(summary, before)
     except FAULTS as fault:
         raise BankUnavailable(f"{explain(bank.path, fault)}. It was left as it was") from fault
+
+
+def _refuse_foreign(path: Path) -> None:
+    try:
+        with closing(_open(path)) as conn:
+            version, foreign = conn.execute("PRAGMA user_version").fetchone()[0], schema.foreign_parts(conn)
+    except FAULTS as fault:
+        raise UnreadableFile(explain(path, fault)) from fault
+    if foreign and 0 < version <= schema.newest_version():
+        raise UnreadableFile(
+            f"{path} holds what no Memoir made ({', '.join(foreign[:3])}), which could run when the bank is read or "
+            "written. Nothing was changed. Restore another backup"
+        )
 
 
 def _build(new: Path, path: Path, bank: Bank) -> BankSummary:

@@ -197,6 +197,13 @@ class Bank(BankFile):
         end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
         return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
 
+    def last_said(self, persona_id: int, before: datetime) -> datetime | None:
+        """When the last of what was said before a moment was said; None if nothing was."""
+        with self.reading() as db:
+            query = "SELECT max(said_at) FROM memories WHERE persona_id = ? AND said_at < ?"
+            (last,) = db.conn.execute(query, (persona_id, rows.format_time(before))).fetchone()
+        return datetime.fromisoformat(last) if last else None
+
     def sessions(self, persona_id: int) -> list[Session]:
         """A persona's sessions in the order they took place; those without a date first."""
         with self.reading() as db:

@@ -42,7 +42,7 @@ class BankFile:
         self.path = path
         # SQLite starves one of several waiting writers for seconds; a lock of our own is fair enough and free.
         self._writer = threading.Lock()
-        self._folder_made = False
+        self._was_opened = False
 
     @contextmanager
     def reading(self) -> Iterator[Database]:
@@ -75,16 +75,24 @@ class BankFile:
     @contextmanager
     def replacing(self) -> Iterator[sqlite3.Connection]:
         """A connection that a backup can be copied to, all of it at once; waits for its turn behind other writers."""
-        with self._writer, self._explained(), closing(self._open()) as db:
+        with self._writer, self._explained(), closing(self._open(anew=True)) as db:
             yield db.conn
             with suppress(sqlite3.Error):  # it is replaced by now; the log is emptied by a later write
                 db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def _open(self) -> Database:
-        if not self._folder_made:  # once: where a user was removed with their bank, nothing begins an empty one
+    def _open(self, *, anew: bool = False) -> Database:
+        """Open the bank; only the first time, or `anew`, is one begun where there is none."""
+        create = anew or not self._was_opened
+        if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._folder_made = True
-        return open_bank(self.path)
+        elif not self.path.exists():
+            raise BankUnavailable(
+                f"{self.path} is gone: it was moved or deleted while Memoir was running. Nothing was written. Put it "
+                "back, restore a backup, or start Memoir again to begin a new bank"
+            )
+        db = open_bank(self.path, create=create)
+        self._was_opened = True
+        return db
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

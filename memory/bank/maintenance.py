@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sqlite_utils import Database
 
-from memory.bank import rows
+from memory.bank import rows, schema
 from memory.bank.bank import Bank
 from memory.bank.rows import index_terms
 from memory.search import indexer
@@ -13,6 +13,9 @@ from memory.types import TurnDraft
 
 MAX_REPEATS = 1000
 """How often the same words in one session are told apart by their number when a turn is checked."""
+
+MAX_PARTS = 300
+"""How many parts of a long message are told apart when a memory is checked."""
 
 MAX_PERIODS = 100
 """How many periods of one fact are tried when the text of a memory is checked."""
@@ -22,6 +25,7 @@ def verify(bank: Bank, model: str) -> list[str]:
     """A description of each fault of a bank; empty if there is none."""
     checks: dict[str, Callable[[Database], Iterator[str]]] = {
         "file": _check_file,
+        "schema": _check_schema,
         "links": _check_links,
         "turns": _check_turns,
         "quotes": _check_quotes,
@@ -42,6 +46,10 @@ def verify(bank: Bank, model: str) -> list[str]:
 
 def _check_file(db: Database) -> Iterator[str]:
     return (f"file: {message}" for (message,) in db.conn.execute("PRAGMA integrity_check") if message != "ok")
+
+
+def _check_schema(db: Database) -> Iterator[str]:
+    return (f"{part}: no Memoir made it; restore a backup" for part in schema.foreign_parts(db.conn))
 
 
 def _check_links(db: Database) -> Iterator[str]:
@@ -69,13 +77,17 @@ def _check_quotes(db: Database) -> Iterator[str]:
 def _check_memories(db: Database) -> Iterator[str]:
     """The memories that are not what their turn says, or differ from their key, its hash or their index words."""
     query = """
-        SELECT m.*, t.text AS said, t.speaker AS said_by, t.identity AS turn_identity FROM memories m
-        LEFT JOIN turns t ON m.store = 'dialogue' AND t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
+        SELECT m.*, coalesce(nullif(o.quote, ''), t.text) AS said, t.speaker AS said_by, t.said_at AS said_when,
+            t.identity AS turn_identity
+        FROM memories m
+        LEFT JOIN sources o ON m.store = 'dialogue' AND o.memory_id = m.id
+            AND o.turn_id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
+        LEFT JOIN turns t ON t.id = o.turn_id
     """
     for row in db.query(query):
         number, key = row["id"], row["key"]
         if _is_changed(row):
-            yield f"memory {number}: its text or speaker was changed; restore a backup"
+            yield f"memory {number}: its text, speaker or time was changed, or those of its turn; restore a backup"
         if rows.digest(key) != row["key_hash"]:
             yield f"memory {number}: its key was changed without the index; rebuild repairs it"
         elif index_terms(row["speaker"], key) != row["terms"]:
@@ -85,11 +97,12 @@ def _check_memories(db: Database) -> Iterator[str]:
 def _is_changed(row: rows.Row) -> bool:
     """Whether the text of a memory is surely not the one that was stored.
 
-    An utterance has the text of its turn. Any other memory has an identity made of its text, if nobody edited it; where
-    that identity fits the key but not the text, the text was changed.
+    An utterance has the time of its turn, and its text, or that of the part it quotes. Any other memory has an identity
+    made of its text, if nobody edited it; where that identity fits the key but not the text, the text was changed.
     """
-    if row["turn_identity"] and row["identity"] == rows.digest(row["session_id"], row["turn_identity"]):
-        return (row["text"], row["speaker"]) != (row["said"], row["said_by"])
+    of_turn = (rows.part_identity(row["session_id"], row["turn_identity"], part) for part in range(MAX_PARTS))
+    if row["turn_identity"] and row["identity"] in of_turn:
+        return [row[c] for c in ("text", "speaker", "said_at")] != [row[c] for c in ("said", "said_by", "said_when")]
     if row["text"] == row["key"]:
         return False
     original = rows.memory_draft({**row, "text": row["key"]})

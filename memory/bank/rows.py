@@ -103,6 +103,11 @@ def memory_identity(draft: MemoryDraft) -> str:
     )
 
 
+def part_identity(session_id: int, turn: str, part: int) -> str:
+    """What makes what is remembered of a turn the same one: the turn's identity, and which part of a long one it is."""
+    return digest(session_id, turn, part) if part else digest(session_id, turn)
+
+
 def learned_identity(draft: MemoryDraft, period: int) -> str:
     """What makes a memory that turns said the same one when it is told again, in the period-th time that it holds."""
     event = event_columns(draft.event).values()

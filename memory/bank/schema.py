@@ -40,7 +40,20 @@ def _statements() -> Iterator[str]:
 _STATEMENTS = tuple(_statements())
 
 
-def _columns() -> dict[str, dict[str, Kind]]:
+def _parts(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """The columns and links of a file's tables, and whatever else its schema holds, each with what it is made by."""
+    lists = (("PRAGMA table_xinfo({})", "column", 1), ("PRAGMA foreign_key_list({})", "link of", 3))
+    query = "SELECT type, name, sql FROM sqlite_master WHERE name <> 'sqlite_sequence' AND sql IS NOT NULL"
+    for kind, name, sql in conn.execute(query).fetchall():
+        if kind != "table" or sql.upper().startswith("CREATE VIRTUAL"):
+            yield f"{kind} {name}", " ".join(sql.split())
+            continue
+        for statement, what, of_name in lists:
+            for row in conn.execute(statement.format('"' + name.replace('"', '""') + '"')):
+                yield f"table {name}, {what} {row[of_name]}", str(row[2:])
+
+
+def _of_new_bank() -> tuple[dict[str, dict[str, Kind]], dict[str, str]]:
     query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
     columns: dict[str, dict[str, Kind]] = {}
     with closing(sqlite3.connect(":memory:")) as conn:
@@ -48,11 +61,20 @@ def _columns() -> dict[str, dict[str, Kind]]:
             conn.execute(statement)
         for table, column in conn.execute(f"{query} ORDER BY c.cid"):
             columns.setdefault(table, {})[column] = _KINDS.get(column, "plain")
-    return columns
+        return columns, dict(_parts(conn))
 
 
-COLUMNS = _columns()
-"""By table, its columns in their order, and what the values of each stand for."""
+COLUMNS, _PARTS = _of_new_bank()
+"""By table, its columns in their order, and what the values of each stand for; the parts of a new bank's schema."""
+
+
+def foreign_parts(conn: sqlite3.Connection) -> list[str]:
+    """The parts of a file's schema that no Memoir made, such as "trigger keep_copy"; none in a bank of any version.
+
+    A trigger or a view would run when the bank is read or written: it could keep or copy what is to be forgotten.
+    """
+    return [part for part, made_by in _parts(conn) if _PARTS.get(part) != made_by]
+
 
 FIRST_VERSION = 5
 """The oldest version that can be opened. Those before it were never released."""

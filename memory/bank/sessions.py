@@ -216,7 +216,7 @@ def _dialogue(
                 speaker=turn.speaker,
                 external_id=turn.external_id,
             )
-            memory_id, own = first_id + len(new_rows), rows.digest(session_id, identity, *([place] if place else []))
+            memory_id, own = first_id + len(new_rows), rows.part_identity(session_id, identity, place)
             new_rows.append(memory_row(memory_id, persona_id, session_id, own, draft))
             links.append((memory_id, turn_id, text if len(texts) > 1 else "", True))
     insert(db, "memories", new_rows)
