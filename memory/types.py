@@ -73,14 +73,19 @@ class Persona(PersonaDraft):
     created_at: datetime
 
 
+QUESTION = "question"
+"""The attribute of the memory of a turn that only asks."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnDraft:
     """One utterance as found. `said_text` keeps the source's own spelling of the time, even one that cannot be read.
 
     `recallable` says whether a dialogue memory is made of it: a reply that only repeats memories stays in the session
-    but is never recalled as if it were new. `event` is when what it describes happened, where its words say so; `key`
-    is the text that its memory is indexed by (`text`, if empty). `cites` are the ids of the memories that an answer
-    relied on, by the numbers that it cites them with: 1, 2, ...
+    but is never recalled as if it were new. `asks` says that it only asks: its memory is found after all that may tell.
+    `event` is when what it describes happened, where its words say so; `key` is the text that its memory is indexed by
+    (`text`, if empty). `cites` are the ids of the memories that an answer relied on, by the numbers that it cites them
+    with: 1, 2, ...
     """
 
     speaker: str
@@ -90,6 +95,7 @@ class TurnDraft:
     said_text: str = ""
     external_id: str = ""
     recallable: bool = True
+    asks: bool = False
     event: TimeSpan | None = None
     event_text: str = ""
     key: str = ""

@@ -52,9 +52,9 @@ def counted(marlow, embedder, monkeypatch):
     counts = {"encoded": 0, "opened": 0, "statements": 0}
     real = connection.open_bank
 
-    def opened(path):
+    def opened(path, **how):
         counts["opened"] += 1
-        db = real(path)
+        db = real(path, **how)
         # What the full-text index asks of its own tables is traced as comments.
         db.conn.set_trace_callback(lambda sql: counts.update(statements=counts["statements"] + (sql[:2] != "--")))
         return db

@@ -57,7 +57,15 @@ def test_what_names_no_thing_refers_back(text):
     assert refers_back(text)
 
 
-@pytest.mark.parametrize("text", ["what does my bike cost", "is it true that Anna moved", "where do I work"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what does my bike cost",
+        "is it true that Anna moved",
+        "where do I work",
+        "what's on this week?",
+    ],
+)
 def test_what_names_its_thing_does_not(text):
     assert not refers_back(text)
 

@@ -250,9 +250,28 @@ def test_a_question_is_never_the_answer_to_itself(marlow, at):
 def test_a_question_that_was_asked_before_does_not_answer_itself(marlow):
     text = "Did Biscuit ever swim in the lake at Hallen?"
     first, second = marlow.say(text), marlow.say(text)
-    (same,) = (hit for hit in second.hits if hit.memory.text == text)
-    assert (same.dropped, same.why) == ("echo", "only asks")
+    assert not [hit for hit in second.hits if hit.kept and hit.memory.text == text]
     assert second.reading.answer == first.reading.answer
+
+
+def test_a_question_asked_again_and_again_is_still_answered(services, marlow):
+    quill = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+    quill.say("Our dog is called Biscuit.")
+    quill.say("The dentist is on 5 July at ten.")
+    asked = ("what is {} called", "how is {} called", "whats {}'s name", "what do we call {}", "which name has {}")
+    for _ in range(4):
+        for wording in asked:
+            quill.say(wording.format("our dog"))
+    later = quill.again(chat_id="later")
+    assert all("Biscuit" in later.say(wording.format("the dog")).reading.answer for wording in asked)
+    assert "dentist" in later.say("What's on this week?").reading.answer
+
+
+def test_a_message_that_only_asks_is_found_where_nothing_else_is(services, marlow):
+    quill = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+    quill.say("did i tell you that i quit smoking")
+    found = quill.again(chat_id="later").say("what about smoking")
+    assert [hit.memory.text for hit in found.hits if hit.kept] == ["did i tell you that i quit smoking"]
 
 
 def test_a_follow_up_is_about_the_question_before_it(marlow):

@@ -8,7 +8,7 @@ import pytest
 from graph.nodes.time_filter import drop_outside_time, within_budget
 from graph.understanding.times import is_of_time
 from memory.dates.expressions import TimeExpression, find_times
-from memory.types import Hit, Memory, TimeSpan
+from memory.types import Hit, Memory, PersonaDraft, TimeSpan
 
 NOW = datetime(2024, 7, 1, 12, tzinfo=UTC)
 
@@ -61,6 +61,15 @@ def test_an_open_question_asks_what_happened_then_unless_it_asks_what_was_talked
 def test_of_a_vague_time_an_open_question_gets_no_other():
     soon = hit(4, NOW - timedelta(days=3), event=day(7, 4), text="The regatta is on 4 July.")
     assert kept(drop_outside_time([APRIL, soon], asked("What is coming up?"), is_open=True)[0]) == [4]
+
+
+def test_what_is_on_is_told_by_its_day_and_not_by_the_day_it_was_said(marlow):
+    chat = marlow.again(persona=marlow.services.bank.create_persona(PersonaDraft("Wren")), chat_id="wren")
+    chat.say("I work at the clinic now.")
+    chat.say("The dentist is on 5 July at ten.")
+    assert "dentist" in (answer := chat.say("What's on this week?").reading.answer)
+    assert "clinic" not in answer
+    assert "clinic" in chat.say("What did I say this week?").reading.answer
 
 
 def test_a_question_that_names_more_than_a_time_loses_no_talk_and_no_event():

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graph.state import Services, TraceLine, TurnState, drop
-from graph.understanding.parts import tells
 from graph.understanding.question import parse
 from graph.understanding.times import is_of_time
 from memory.bank.learning_queue import SUMMARY
 from memory.dates.expressions import TimeExpression, describe_time
-from memory.search.tokens import content_terms
-from memory.types import SEMANTIC, Hit
+from memory.types import QUESTION, SEMANTIC, Hit
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
     from memory.types import Memory, TimeSpan
 
+_PAST = re.compile(r"\b(?:did|was|were|have|has|had|happened)\b", re.IGNORECASE)
 _OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)", re.IGNORECASE)
 
 
@@ -36,18 +35,22 @@ async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState
     if not (is_open and is_of_talk):
         # Summaries answer what was talked about, but for other questions the turns say more.
         hits = drop(hits, lambda hit: hit.memory.attribute == SUMMARY, "echo", "summary of the session")
-    asked = frozenset(content_terms(state["ask"].text))
-    hits = drop(hits, lambda hit: _only_asks(hit.memory, None if is_open else asked), "echo", "only asks")
+    if any(hit.kept and hit.memory.attribute != QUESTION for hit in hits):
+        hits = drop(hits, lambda hit: hit.memory.attribute == QUESTION, "echo", "only asks")
+    if is_open and not is_of_talk and any(time.span.end > state["ask"].as_of for time in window):
+        hits = _only_plans(hits, window, message.question.text)
     kept, decided = drop_outside_time(hits, window, is_open=is_open, is_of_talk=is_of_talk)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
     return {"hits": cut, "window": window, "trace": (line,)}
 
 
-def _only_asks(memory: Memory, asked: Set[str] | None) -> bool:
-    """Whether a turn tells nothing, and names nothing but the terms that are asked about now; None stands for all."""
-    of_these = asked is None or asked >= set(content_terms(memory.text))
-    return memory.store == "dialogue" and of_these and not tells(memory.text)
+def _only_plans(hits: Sequence[Hit], window: Sequence[TimeExpression], question: str) -> tuple[Hit, ...]:
+    """Of hits, for "what's on this week?", those that are dated in a time that is not over, if there are any."""
+    planned = {hit.memory.id for hit in hits if any(_happens(hit.memory, time.span) for time in window)}
+    if not planned or _PAST.search(question):
+        return tuple(hits)
+    return drop(hits, lambda hit: hit.memory.id not in planned, "time", "names no day of the time asked about")
 
 
 def drop_outside_time(
@@ -79,9 +82,11 @@ def drop_outside_time(
 
 
 def _is_of(memory: Memory, span: TimeSpan, by_event: bool) -> bool:
-    if by_event and memory.event is not None:
-        return memory.event.overlaps(span)
-    return is_of_time(memory, span)
+    return _happens(memory, span) if by_event and memory.event is not None else is_of_time(memory, span)
+
+
+def _happens(memory: Memory, span: TimeSpan) -> bool:
+    return memory.event is not None and memory.event.overlaps(span)
 
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import reduce
 
 from graph.understanding.aliases import People, canonical, kinds_in, mention
 from graph.understanding.question import names_something, proper_names
+from graph.understanding.times import times_in
 from memory.types import TurnDraft
 
 _BACK = re.compile(
-    r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
-    r"|^\W*\w+(?:\s+\w+)?\W*$",
+    r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b",
     re.IGNORECASE,
 )
-"""Signs that a question refers to what was said: a joining word, a pronoun, or a length of one or two words."""
+_SHORT = re.compile(r"\W*\w+(?:\s+\w+)?\W*")
+"""Signs that a question refers to what was said: a joining word or a pronoun, or a length of one or two words."""
 _THING = re.compile(
     r"\b(?:it|those)\b(?!'?s? (?:that|is|time|my|true|ok(?:ay)?)\b)(?! (?:i|we|he|she|they|you)\b)"
     r"|\b(?:that|there)\W*\Z",
@@ -41,6 +44,9 @@ _HE = frozenset(
     "landlord".split()
 )
 
+_ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
+"""Which words name a time does not depend on the day they are said."""
+
 LATEST = 4
 """Turns before a follow-up in which somebody is sought: two questions and their answers."""
 
@@ -48,7 +54,9 @@ LATEST = 4
 def refers_back(text: str) -> bool:
     """Whether a question is about what was said before: "When was that?", "did it go well?", not "What is my name?"."""
     if not names_something(text):
-        return bool(_BACK.search(text))
+        # "This week" refers to no more than itself.
+        timeless = reduce(lambda rest, time: rest.replace(time.text, ""), times_in(text, _ANY_DAY), text)
+        return bool(_BACK.search(timeless) or _SHORT.fullmatch(text))
     return bool(_THING.search(text)) and not _OF_OWN.search(text) and not proper_names(text)
 
 

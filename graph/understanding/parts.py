@@ -105,6 +105,12 @@ def tells(text: str) -> bool:
     return any(acts.said(sentence).tells for sentence in split(text))
 
 
+def only_asks(text: str) -> bool:
+    """Whether a text asks, and surely tells nothing."""
+    found = [acts.said(sentence) for sentence in split(text)]
+    return any(said.asks for said in found) and all(said.hardly_tells for said in found)
+
+
 def _news(sentence: str, act: str) -> str:
     """The kind of news that a sentence tells, by what it does or by the feeling that it names."""
     if act in NEWS:

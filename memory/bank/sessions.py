@@ -18,7 +18,7 @@ from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
 from memory.bank.rows import clean_draft, draft_columns, insert, link, memory_row, next_id
 from memory.errors import UnknownPersona
-from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
+from memory.types import QUESTION, MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 
 LONG, PART = 1_500, 1_000
 """Characters of a message from which it is remembered in parts, and of a part: an encoder reads some thousand."""
@@ -214,6 +214,7 @@ def _dialogue(
                 event_text=turn.event_text if is_dated else "",
                 said_at=turn.said_at or session.started_at,
                 speaker=turn.speaker,
+                attribute=QUESTION if turn.asks else "",
                 external_id=turn.external_id,
             )
             memory_id, own = first_id + len(new_rows), rows.part_identity(session_id, identity, place)

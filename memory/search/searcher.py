@@ -30,6 +30,9 @@ MAX_NAMES = 64
 MAX_PINNED = 10
 """Pinned memories that are considered for every question: they take room from those that were found."""
 
+LAST = 1e-6
+"""Share of its score that a turn that only asks keeps: it comes after all that tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -92,7 +95,8 @@ class Searcher:
                 return ()
             candidates, pinned = self._candidates(db, persona_id, index, views, as_of, settings, subject)
             scores = score(candidates, [view.weight for view in views], subject, settings)
-            best, ranked = _rank(candidates, scores, pinned, as_of, settings, subject)
+            asks = np.isin(candidates.ids, indexing.question_ids(db, persona_id))
+            best, ranked = _rank(candidates, scores, pinned, asks, as_of, settings, subject)
             memories = self._memories(db, persona_id, candidates.ids[[*best, *ranked]].tolist())
         unread: tuple[DropReason, str] = ("rank", f"not among the {settings.k} best of its kind")
         return tuple(
@@ -155,23 +159,28 @@ def _rank(
     candidates: Candidates,
     scores: Breakdown,
     pinned: NDArray[np.bool_],
+    asks: NDArray[np.bool_],
     as_of: datetime,
     settings: SearchSettings,
     subject: Subject,
 ) -> tuple[list[int], list[int]]:
-    """Places of the candidates to return, best first: those to read, and those that are only ranked."""
+    """Places of the candidates to return, best first: those to read, and those that are only ranked.
+
+    A question that was asked before is the likest of all to one that is asked again, and answers nothing.
+    """
     valid = candidates.valid_until > as_of.timestamp()
-    total_if_valid = np.where(valid, scores.total, -1.0)
+    total = np.where(asks, LAST, 1.0) * scores.total
+    total_if_valid = np.where(valid, total, -1.0)
     best = _best_of_each_store(candidates, total_if_valid, settings.k)
     if subject.sure_spans:
         # A fact that is no longer valid was valid then: "where did I live in March?"
         at_the_time = overlapping(candidates.starts, candidates.ends, subject.sure_spans)
-        best |= _best_of_each_store(candidates, np.where(at_the_time, scores.total, -1.0), settings.k)
+        best |= _best_of_each_store(candidates, np.where(at_the_time, total, -1.0), settings.k)
     best |= set(np.flatnonzero(pinned & valid).tolist())
     ranked = _best_of_each_store(candidates, total_if_valid, settings.depth) - best
 
     def by_total(place: int) -> tuple[float, int]:
-        return -scores.total[place], place
+        return -total[place], place
 
     return sorted(best, key=by_total), sorted(ranked, key=by_total)
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from sqlite_utils import Database
 
+from memory.types import QUESTION
+
 _WITHOUT_VECTOR = """
 FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?
 AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key_hash = m.key_hash AND v.model = ?)
@@ -30,6 +32,13 @@ def pinned_ids(db: Database, persona_id: int, limit: int) -> list[int]:
     """Ids of at most `limit` memories that the user pinned."""
     query = "SELECT id FROM memories WHERE persona_id = ? AND pinned LIMIT ?"
     return [memory_id for (memory_id,) in db.conn.execute(query, (persona_id, limit))]
+
+
+def question_ids(db: Database, persona_id: int) -> list[int]:
+    """Ids of the memories of turns that only ask."""
+    # SQLite uses the partial index only if the query, too, says that the attribute is not empty.
+    query = "SELECT id FROM memories WHERE persona_id = ? AND attribute = ? AND attribute <> ''"
+    return [memory_id for (memory_id,) in db.conn.execute(query, (persona_id, QUESTION))]
 
 
 def newest_keys_without_vector(
