@@ -8,7 +8,7 @@ from datetime import datetime
 
 from graph.readers.counting.intervals import ago
 from graph.readers.updates import says_change
-from graph.replies.facts import state_fact, told_me
+from graph.replies.facts import fact_of_user, state_fact, told_me
 from graph.replies.second_person import second_person
 from graph.state import Note
 from graph.understanding.question import ASKING, Question
@@ -44,6 +44,10 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     """A note as the answer: the value first, then who told it and when."""
     if question.expects not in ("time", "ago") and (fact := state_fact(note.memory, asked_at)):
         return f"Yes. {fact}" if question.expects == "yes or no" and _says_all(question, fact) else fact
+    if question.expects == "yes or no" and (fact := fact_of_user(note.memory)):
+        # "You don't like olives" says word for word whether one likes them, and yet not yes.
+        yes = "Yes. " if note.says_yes and _says_all(question, fact) else ""
+        return f"{yes}{fact} {told_me(note.memory.said_at, asked_at)}."
     value = _value(question, note, asked_at)
     if not note.by_user:
         start = f"{value} {frame_of(note, asked_at)}".strip()

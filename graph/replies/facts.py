@@ -47,13 +47,17 @@ def told_me(said_at: datetime | None, asked_at: datetime) -> str:
 
 def state_fact(memory: Memory, asked_at: datetime) -> str:
     """What the user told about themselves that has one answer, with the day; empty for any other memory."""
-    relation = memory.relation
-    if memory.speaker != USER or relation is None or relation.head != YOU or memory.valid_to is not None:
-        return ""
     if memory.store != "relationship" and not _has_one_value(memory.attribute):
         return ""
-    stated = fact_to_user(memory)
-    return f"{stated} {told_me(memory.said_at, asked_at)}." if memory.said_at else stated
+    stated = fact_of_user(memory)
+    return f"{stated} {told_me(memory.said_at, asked_at)}." if stated and memory.said_at else stated
+
+
+def fact_of_user(memory: Memory) -> str:
+    """What the user told about themselves and holds, in the second person; empty for any other memory."""
+    relation = memory.relation
+    is_own = memory.speaker == USER and relation is not None and relation.head == YOU and memory.valid_to is None
+    return fact_to_user(memory) if is_own else ""
 
 
 def fact_to_user(memory: Memory) -> str:
