@@ -50,6 +50,7 @@ def corrected(text, message):
         ),
         ("It cost 30 euros on 4 May.", "I meant 40 euros", "It cost 40 euros on 4 May."),
         ("I like tea.", "not tea, coffee", "I like coffee."),
+        ("my dentist is on tuesday at 3", "sorry, wednesday i mean", "my dentist is on wednesday at 3"),
     ],
 )
 def test_what_is_right_takes_the_place_of_what_was_wrong(text, message, right):
@@ -85,6 +86,8 @@ def test_where_it_is_not_clear_what_is_meant_nothing_is_changed(text, message):
         ("Forget what I just said.", ""),
         ("Forget what I said about the kayak.", "the kayak"),
         ("please forget that I live in Porto", "I live in Porto"),
+        ("please forget where the key is", "where the key is"),
+        ("forget my tortoise", "my tortoise"),
     ],
 )
 def test_a_retraction_is_heard(message, what):
@@ -117,6 +120,16 @@ def test_a_correction_changes_the_next_answer(quill):
     assert held(quill, "dialogue") == ["The meeting with the bank is on Tuesday."]
     answer = quill.say("When is the meeting with the bank?").reading
     assert answer.answer.startswith("2 July 2024")  # the Tuesday after 1 July
+
+
+def test_a_bare_correction_is_of_what_was_said_last(quill):
+    quill.say("My sister Ingrid is getting married in June.")
+    quill.say("When is Ingrid getting married?")
+    quill.say("My dog is called Rex.")
+    assert quill.say("no, Max").reading.answer == "Corrected: “My dog is called Max.”"
+    assert "Max" in quill.say("What is my dog called?").reading.answer
+    quill.say("no, Moritz")
+    assert held(quill, "relationship") == ["Ingrid is your sister", "Moritz is your dog"]
 
 
 def test_a_corrected_fact_holds_from_when_the_wrong_one_was_told(quill):

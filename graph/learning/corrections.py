@@ -1,7 +1,8 @@
 """Read messages that correct something ("no, I said Tuesday") or retract it ("forget that").
 
-The corrected words replace words of their kind in the last statement that has such words; if it is not clear what is
-meant, nothing changes. The first version is kept as history, marked as taken back.
+The corrected words replace words of their kind in what the last reply quotes or cites, or in the last statement; where
+the wrong words are named, in the last statement that has them. If it is not clear what is meant, nothing changes. The
+first version is kept as history, marked as taken back.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from memory.bank.bank import Bank
 
 RECENT = 8
-"""Last statements of a chat that a message may correct."""
+"""Last statements of a chat that a message may correct by naming what is wrong."""
 
 MOST_MEANT = 3
 """Most statements that one message may retract by naming them: "forget about Ann" must not empty a bank."""
@@ -38,7 +39,7 @@ _LEAD = (
     r"(?:\b(?:no|nope|sorry|oops|wait|actually|correction|hm+|not quite|that(?:'s| is| was) (?:wrong|not right))\b\W+)"
 )
 _LEAD_ALONE = re.compile(rf"\W*{_LEAD}{{1,3}}", re.IGNORECASE)
-_NOT = r"(?:[,;]? (?:and )?(?:not|instead of|rather than) (?P<wrong>[^,;]{1,80}?))?\W*$"
+_NOT = r"(?: i mean(?:t)?)?(?:[,;]? (?:and )?(?:not|instead of|rather than) (?P<wrong>[^,;]{1,80}?))?\W*$"
 _SAYING = r"(?:what )?(?:I|we) (?:said|meant|mean)(?: was| to say)?(?: that)?[:,]? (?P<right>.{1,160}?)"
 _CORRECTS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -58,9 +59,10 @@ _RETRACTS = re.compile(
     r"^\W*(?:(?:please|ok|okay|oh|no|actually|sorry|and|just|you can|you should)\b\W*)*"
     r"(?:forget|scratch|strike|unsay|disregard|ignore|don't remember|take back)"
     r"(?: about)? (?:(?:that|it|this|what I(?: just| have)? (?:said|told you))(?: please| again)?\W*$"
-    r"|(?:that|what I(?: just| have)? (?:said|told you)(?: about| that)?|about|it that) (?P<what>.{3,160}?)\W*$)",
+    r"|(?:(?:that|what I(?: just| have)? (?:said|told you)(?: about| that)?|about|it that) )?(?P<what>.{3,160}?)\W*$)",
     re.IGNORECASE,
 )
+_CITATION = re.compile(r"\[\d+\]")
 _BEFORE = re.compile(r"^(?:on|in|at|by|for) ", re.IGNORECASE)
 _CLAUSE = re.compile(r"^(?:I|we|my|our|he|she|they|it|the|there)\b(?:'\w+)? \w+ \w+", re.IGNORECASE)
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b(?!I\b|I')[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
@@ -105,10 +107,11 @@ def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
         return None
     reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
     quoted = [hit.memory for hit in hits if any(contains(reply, sentence) for sentence in split(hit.memory.text))]
-    cited = bank.cited_in_chat(ask.persona.id, ask.chat_id)
+    cited = bank.cited_in_chat(ask.persona.id, ask.chat_id)[: len(set(_CITATION.findall(reply)))]
     recent = [m for m in bank.chat_memories(ask.persona.id, ask.chat_id, 2 * RECENT) if tells(m.text)][:RECENT]
-    # What the last reply quotes or cites comes first: "no, ..." answers it.
-    statements = [*(m for m in recent if contains(reply, m.text)), *quoted, *cited, *recent]
+    # What the last reply quotes or cites comes first: "no, ..." answers it, or else the statement before it.
+    answered = [*(m for m in recent if contains(reply, m.text)), *quoted, *cited] or recent[:1]
+    statements = [*answered, *recent] if isinstance(parsed, Correction) and parsed.wrong else answered
 
     def derived(memory: Memory) -> Sequence[Memory]:
         return bank.memories_from_same_turns(ask.persona.id, memory.id)

@@ -29,7 +29,8 @@ FURTHER_WORDS = 25
 
 ASKS_HOUR = re.compile(r"\b(?:what time|how (?:early|late))\b", re.IGNORECASE)
 HOUR = re.compile(
-    r"\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|\b\d{1,2}:\d\d\b|\bat (?:about |around )?(?:half (?:past )?)?\d{1,2}\b"
+    r"\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|\b\d{1,2}:\d\d\b"
+    r"|\bat (?:about |around )?(?:half (?:past )?)?\d{1,2}(?:\.\d\d)?\b"
     r"|\bo['’]?clock\b|\b(?:half|quarter) (?:past|to)\b|\bnoon\b|\bmidnight\b",
     re.IGNORECASE,
 )
@@ -44,11 +45,11 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     """A note as the answer: the value first, then who told it and when."""
     if question.expects not in ("time", "ago") and (fact := state_fact(note.memory, asked_at)):
         return f"Yes. {fact}" if question.expects == "yes or no" and _says_all(question, fact) else fact
-    if question.expects == "yes or no" and (fact := fact_of_user(note.memory)):
-        # "You don't like olives" says word for word whether one likes them, and yet not yes.
-        yes = "Yes. " if note.says_yes and _says_all(question, fact) else ""
-        return f"{yes}{fact} {told_me(note.memory.said_at, asked_at)}."
-    value = _value(question, note, asked_at)
+    value, fact = _value(question, note, asked_at), fact_of_user(note.memory)
+    if fact and (not value or question.expects == "yes or no"):
+        denies = "n't " in fact
+        agrees = note.says_yes != denies and (denies or _says_all(question, fact))  # "No. You like olives" would not
+        return f"{value if agrees else ''} {fact} {told_me(note.memory.said_at, asked_at)}.".strip()
     if not note.by_user:
         start = f"{value} {frame_of(note, asked_at)}".strip()
         return f"{start} “{_around(note, MAX_WORDS - len(start.split()) - 1, question)}”".strip()

@@ -34,19 +34,25 @@ def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
     """React to news; else say that it will be remembered, with the date it resolves to, in the persona's manner."""
     if message.news:
         return _react(message, ask, bank)
-    spoken, when = manner(ask.persona.manner), message.stated_at
+    spoken, when = manner(ask.persona.manner), _day_named(message, ask)
     if not ask.remember:
         return spoken.unrecorded
     turn = len(ask.dialogue) // 2
-    if when is None:
+    if not when:
         return spoken.noted[turn % len(spoken.noted)]
-    return spoken.noted_on[turn % len(spoken.noted_on)].format(date=describe_span(when.span))
+    return spoken.noted_on[turn % len(spoken.noted_on)].format(date=when)
+
+
+def _day_named(message: Message, ask: Ask) -> str:
+    """When what a message states happens, in words; empty if that is now, or unknown."""
+    when = message.stated_at
+    return describe_span(when.span) if when and not when.span.start <= ask.as_of < when.span.end else ""
 
 
 def _react(message: Message, ask: Ask, bank: Bank) -> str:
     """The reply to news; where it is good, with the day that will be remembered."""
-    said, when = reply(NEWS[message.news], ask, bank), message.stated_at
+    said, when = reply(NEWS[message.news], ask, bank), _day_named(message, ask)
     if not ask.remember or message.news in (LOSS, CRISIS):
         return said
-    date = f", and the date: {describe_span(when.span)}" if when and message.news == GOOD else ""
+    date = f", and the date: {when}" if when and message.news == GOOD else ""
     return f"{said} {WILL_REMEMBER} it{date}."
