@@ -85,7 +85,7 @@ class Note:
     """What the reader took from one hit: a passage, and the times that it names.
 
     `relevance` is the probability that the passage answers the question, with these `words` of it; `sure` is the
-    probability that they are the right ones, and `says_yes` what it says if the question asks yes or no. `by_user`
+    probability that they are the right ones, and `yes` that it says yes, if the question asks yes or no. `by_user`
     marks the user's own words, `of_other` what somebody says of themselves who is not asked about, `of_other_time` a
     passage from another time than the question asks about. `says` is a chat model's note in its own words.
     """
@@ -98,9 +98,14 @@ class Note:
     of_other_time: bool = False
     words: str = ""
     sure: float = 0.0
-    says_yes: bool = False
+    yes: float = 0.0
     by_user: bool = False
     says: str = ""
+
+    @property
+    def says_yes(self) -> bool:
+        """What it says if the question asks yes or no."""
+        return self.yes > 0.5
 
     @property
     def occurrence(self) -> Occurrence | None:

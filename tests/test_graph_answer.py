@@ -49,9 +49,11 @@ def test_unsure_of_the_words_it_gives_their_sentence():
     assert composed("what about the boat", aside).answer == f"{TOLD[:-1]}: “painted it blue with you, lol” [1]"
 
 
-@pytest.mark.parametrize(("says_yes", "first"), [(True, "Yes."), (False, "No.")])
-def test_a_question_for_yes_or_no_gets_one(says_yes, first):
-    told = note(1, "I sold the car", "sold the car", says_yes=says_yes)
+@pytest.mark.parametrize(
+    ("yes", "first"), [(0.97, "Yes."), (0.03, "No."), (0.7, "Yes, I think."), (0.3, "No, I think.")]
+)
+def test_a_question_for_yes_or_no_gets_one(yes, first):
+    told = note(1, "I sold the car", "sold the car", yes=yes)
     assert composed("do i have a car", told).answer == f"{first} You sold the car. {TOLD} [1]"
 
 

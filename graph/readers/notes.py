@@ -110,7 +110,7 @@ def take_notes(
             of_other_time=memory.id in of_other_time,
             words=line.text[slice(*found.span)],
             sure=found.sure,
-            says_yes=found.yes > 0.5,
+            yes=found.yes,
             by_user=line.speaker == USER,
         )
         cosine = next(hit.scores.get("dense", 0.0) for hit in hits if hit.memory.id == memory.id)

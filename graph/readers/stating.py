@@ -24,6 +24,10 @@ MAX_WORDS = 50
 SURE = 0.7
 """Probability of the answering words from which they are given alone, without their sentence."""
 
+SURE_YES = 0.88
+"""Probability from which yes or no is said without "I think". Of 547 such questions of chats held out, 344 are above it
+and .81 of these right; of the others .57."""
+
 FURTHER_WORDS = 25
 """Most words of a further note's quote."""
 
@@ -76,7 +80,8 @@ def _around(note: Note, room: int, question: Question) -> str:
 def _value(question: Question, note: Note, asked_at: datetime) -> str:
     """The answer in as few words as possible, as a sentence; empty if the words that answer are not sure."""
     if question.expects == "yes or no":
-        return "Yes." if note.says_yes else "No."
+        says = "Yes" if note.says_yes else "No"
+        return f"{says}." if max(note.yes, 1 - note.yes) >= SURE_YES else f"{says}, I think."
     if question.expects in ("time", "ago"):
         return _when(question, note, asked_at)
     words = second_person(note.words) if note.by_user else note.words
