@@ -13,7 +13,6 @@ from eval.reporting.tuning import table as tuning_table
 from eval.runs.evaluator import Evaluator
 from eval.settings import settings_rows
 from eval.speed import measure, turn
-from eval.speed import table as speed_table
 from eval.speed.synthetic import Size
 from memory.cli.errors import INTERRUPTED, print_error
 from memory.cli.program import Arguments, argument, flag, number, positive_number
@@ -112,8 +111,8 @@ def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> int:
         except KeyboardInterrupt:
             print_error("Interrupted. Run the same command again; unfinished banks are built again.")
             return INTERRUPTED
-    value = {**speed_table.about(), "figures": figures}
-    show_table(arguments, "bench", value, speed_table.to_markdown(figures), speed_table.to_text(figures))
+    value = {**measure.conditions(), "figures": figures}
+    show_table(arguments, "bench", value, measure.to_markdown(figures), measure.to_text(figures))
     return 0
 
 

