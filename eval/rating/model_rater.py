@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Closest, Rating, Reply
 from graph.models.calls import Completion, ModelFailed
@@ -28,15 +28,9 @@ PROMPTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("prompts.tom
 Score = Annotated[float, Field(ge=0, le=HIGHEST)]
 
 
-class Scores(StrictReply):
-    """A score for each criterion, and whether the reply uses a memory."""
-
-    naturalness: Score
-    style: Score
-    memory: Score
-    support: Score
-    emotion: Score
-    remembers: bool
+FIELDS: dict[str, Any] = {**dict.fromkeys(SCORES, (Score, ...)), "remembers": (bool, ...)}
+Scores = create_model("Scores", __base__=StrictReply, **FIELDS)
+"""A score for each criterion, and whether the reply uses a memory."""
 
 
 class Choice(StrictReply):
