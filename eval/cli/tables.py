@@ -9,7 +9,6 @@ from eval.cli.output import COMMANDS, HALF, JOBS, LIMIT, WRITE, progress_bars, s
 from eval.reporting import papers, results
 from eval.reporting.render import markdown_table
 from eval.reporting.tuning import measure as tuning
-from eval.reporting.tuning import table as tuning_table
 from eval.runs.evaluator import Evaluator
 from eval.settings import settings_rows
 from eval.speed import measure, turn
@@ -58,7 +57,7 @@ def measure_tuning(arguments: Arguments, evaluator: Evaluator) -> None:
     """Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."""
     with progress_bars("setting") as watch:
         found = tuning.measure(evaluator, arguments.jobs, watch, arguments.limit)
-    show_table(arguments, "tune", found, tuning_table.to_markdown(found))
+    show_table(arguments, "tune", found, tuning.to_markdown(found))
 
 
 @COMMANDS.add("settings", WRITE)

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -92,11 +92,15 @@ def measure(evaluator: Evaluator, jobs: int, watch: Watch, half: Half | None = N
     reports: dict[tuple[Path, tuple[str, ...]], Report] = {}
     for line, path in available(evaluator, LINES):
         if (path, line.settings) not in reports:
-            experiment = with_settings(evaluator.experiment, list(line.settings))
-            request = RunRequest(line.benchmark, path, experiment, half=half, jobs=jobs)
-            reports[path, line.settings] = report(evaluator.run(request, watch=with_label(watch, line.title)))
+            request = RunRequest(line.benchmark, path, half=half, jobs=jobs)
+            reports[path, line.settings] = _report(evaluator, request, line.settings, with_label(watch, line.title))
         done.append((line, reports[path, line.settings]))
     return done
+
+
+def _report(evaluator: Evaluator, request: RunRequest, settings: Iterable[str], watch: Watch) -> Report:
+    experiment = with_settings(evaluator.experiment, list(settings))
+    return report(evaluator.run(replace(request, experiment=experiment), watch=watch))
 
 
 def to_markdown(done: Results) -> str:
@@ -137,11 +141,10 @@ def measure_encoders(evaluator: Evaluator, jobs: int, watch: Watch) -> Compared:
     """
     compared = []
     for line, path in available(evaluator, (line for line in LINES if line.shows_all)):
-        reports = {}
+        request, reports = RunRequest(line.benchmark, path, jobs=jobs), {}
         for model in installed():
-            experiment = with_settings(evaluator.experiment, ["reader=none", f"embedding_model={model}"])
-            request = RunRequest(line.benchmark, path, experiment, jobs=jobs)
-            reports[model] = report(evaluator.run(request, watch=with_label(watch, f"{line.title}, {model}")))
+            settings = ["reader=none", f"embedding_model={model}"]
+            reports[model] = _report(evaluator, request, settings, with_label(watch, f"{line.title}, {model}"))
         compared.append((line, reports))
     return compared
 
