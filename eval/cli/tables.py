@@ -1,6 +1,6 @@
 """Measure the program, and print tables that can be written into files."""
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -102,11 +102,10 @@ def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> int:
     """Measure speed, memory and exactness at growing sizes."""
     request = measure.SpeedRequest(arguments.sizes, arguments.personas, arguments.questions, arguments.seed)
     embedder = Embedder(evaluator.settings.embedding_model)
-    with ExitStack() as stack:
-        folder = arguments.folder or Path(stack.enter_context(TemporaryDirectory(prefix="memoir-bench-")))
-        watch = stack.enter_context(progress_bars("it"))
+    kept = nullcontext(arguments.folder) if arguments.folder else TemporaryDirectory(prefix="memoir-bench-")
+    with kept as folder, progress_bars("it") as watch:
         try:
-            figures = list(measure.measure(request, folder, embedder, watch))
+            figures = list(measure.measure(request, Path(folder), embedder, watch))
         except KeyboardInterrupt:
             print_error("Interrupted. Run the same command again; unfinished banks are built again.")
             return INTERRUPTED

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field, create_model
 
-from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Closest, Rating, Reply
+from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Closest, Rating, Reply, by_question
 from graph.models.calls import Completion, ModelFailed
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 
@@ -55,12 +54,8 @@ def rate(
 
     What the model does not say in the form that is asked for stays empty.
     """
-    counts = Counts()
-    questions: dict[tuple[str, str], list[Reply]] = defaultdict(list)
-    for reply in replies:
-        questions[reply.question].append(reply)
-    shuffled, ratings = random.Random(seed), {}
-    for own in questions.values():
+    counts, shuffled, ratings = Counts(), random.Random(seed), {}
+    for own in by_question(replies).values():
         own = shuffled.sample(own, len(own))
         marks = _choose(own, model, counts) if len(own) > 1 else {}
         for reply in own:

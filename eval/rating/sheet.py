@@ -136,12 +136,17 @@ def replies_of(runs: Sequence[Run], *, reference: bool = False) -> list[Reply]:
     return replies
 
 
-def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) -> list[dict[str, object]]:
-    """The lines of an empty sheet, of `limit` questions at most, in random order."""
+def by_question(replies: Iterable[Reply]) -> Mapping[tuple[str, str], list[Reply]]:
+    """The replies to each question."""
     questions: dict[tuple[str, str], list[Reply]] = defaultdict(list)
     for reply in replies:
         questions[reply.question].append(reply)
-    shuffled = random.Random(seed)
+    return questions
+
+
+def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) -> list[dict[str, object]]:
+    """The lines of an empty sheet, of `limit` questions at most, in random order."""
+    questions, shuffled = by_question(replies), random.Random(seed)
     order = shuffled.sample(sorted(questions), len(questions))[:limit]
     return [
         _line(reply, number)

@@ -1,6 +1,5 @@
 """What filled sheets say: means, agreement of the raters, which run's replies feel closest, and what goes together."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -9,7 +8,7 @@ import numpy as np
 from scipy.stats import binomtest, spearmanr
 
 from eval.metrics.intervals import INTERVALS, mean_figures
-from eval.rating.sheet import HIGHEST, SCORES, Filled, Reply
+from eval.rating.sheet import HIGHEST, SCORES, Filled, Reply, by_question
 from eval.reporting.render import format_figure, markdown_table
 from eval.types import Figure
 
@@ -144,9 +143,7 @@ def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[dict[ob
 
 
 def _matches(runs: Sequence[str], choices: Sequence[Marks], replies: Iterable[Reply]) -> Iterable[Match]:
-    replied: dict[object, set[str]] = defaultdict(set)
-    for reply in replies:
-        replied[reply.question].add(reply.run)
+    replied: Mapping[object, set[str]] = {q: {r.run for r in own} for q, own in by_question(replies).items()}
     for first, second in combinations(runs, 2):
         chosen = [run for of_rater in choices for q, run in of_rater.items() if {first, second} <= replied[q]]
         wins, losses = chosen.count(first), chosen.count(second)
