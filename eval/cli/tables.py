@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 from eval.benchmarks import PRESETS
 from eval.cli.output import COMMANDS, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
-from eval.reporting import papers, results
+from eval.reporting import results
 from eval.reporting.render import markdown_table
 from eval.reporting.tuning import measure as tuning
 from eval.runs.evaluator import Evaluator
@@ -22,8 +22,9 @@ from memory.embedding.embedder import Embedder
 def measure_results(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark whose files are here, and print one table."""
     with progress_bars("probe") as watch:
-        done = results.measure(evaluator, arguments.jobs, watch, arguments.half)
-    show_table(arguments, "results", {line.title: measured for line, measured in done}, results.to_markdown(done))
+        done = results.measure_results(evaluator, arguments.jobs, watch, arguments.half)
+    value = {line.title: measured for line, measured in done}
+    show_table(arguments, "results", value, results.results_to_markdown(done))
 
 
 @COMMANDS.add("encoders", JOBS, WRITE)
@@ -31,9 +32,8 @@ def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark with each packaged encoder, without a reader."""
     with progress_bars("probe") as watch:
         done = results.measure_encoders(evaluator, arguments.jobs, watch)
-    show_table(
-        arguments, "encoders", {line.title: reports for line, reports in done}, results.encoders_to_markdown(done)
-    )
+    value = {line.title: reports for line, reports in done}
+    show_table(arguments, "encoders", value, results.encoders_to_markdown(done))
 
 
 @COMMANDS.add(
@@ -46,10 +46,11 @@ def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
 )
 def measure_papers(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run the rows of the papers' tables that need no chat model."""
-    plan = papers.Plan(arguments.jobs, arguments.model, arguments.limit)
+    plan = results.PaperPlan(arguments.jobs, arguments.model, arguments.limit)
     with progress_bars("probe") as watch:
-        done = papers.measure(evaluator, plan, watch, arguments.benchmark)
-    show_table(arguments, "papers", {preset.name: rows for preset, rows in done}, papers.to_markdown(done, plan))
+        done = results.measure_papers(evaluator, plan, watch, arguments.benchmark)
+    value = {preset.name: rows for preset, rows in done}
+    show_table(arguments, "papers", value, results.papers_to_markdown(done, plan))
 
 
 @COMMANDS.add("tune", JOBS, WRITE, number("--limit", "ask the first N probes of each half only"))

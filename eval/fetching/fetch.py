@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
@@ -204,45 +204,40 @@ def _download(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
     """Complete the part file; a broken connection is resumed where it ended."""
     import httpx
 
-    with file.part.open("ab") as part:
-        if part.tell() > file.size:
-            _empty(part)
-        watch(file.path.name, part.tell(), file.size)
-        left = ATTEMPTS
-        while part.tell() < file.size:
-            before, fault = part.tell(), "the hub sent too little"
-            try:
-                _append(client, file, part, watch)
-            except httpx.TransportError as broken:
-                fault = _describe(broken)
-            left = ATTEMPTS if part.tell() > before else left - 1
-            if left == 0:
-                raise TransferFailed(f"the connection broke {ATTEMPTS} times in a row ({fault}); {KEPT}")
-            if left < ATTEMPTS:
-                time.sleep(PAUSE_SECONDS)
+    if _size(file.part) > file.size:
+        file.part.unlink()
+    file.part.touch()
+    watch(file.path.name, _size(file.part), file.size)
+    left = ATTEMPTS
+    while (before := _size(file.part)) < file.size:
+        fault = "the hub sent too little"
+        try:
+            _append(client, file, watch)
+        except httpx.TransportError as broken:
+            fault = _describe(broken)
+        left = ATTEMPTS if _size(file.part) > before else left - 1
+        if left == 0:
+            raise TransferFailed(f"the connection broke {ATTEMPTS} times in a row ({fault}); {KEPT}")
+        if left < ATTEMPTS:
+            time.sleep(PAUSE_SECONDS)
 
 
-def _append(client: httpx.Client, file: RemoteFile, part: BinaryIO, watch: Watch) -> None:
+def _append(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
     """Request the rest of a file and append it."""
     from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]
 
-    with client.stream("GET", file.url, headers={"Range": f"bytes={part.tell()}-"}) as reply:
+    with client.stream("GET", file.url, headers={"Range": f"bytes={_size(file.part)}-"}) as reply:
         if reply.is_error:
             reply.read()
         hf_raise_for_status(reply)
-        if reply.status_code != PARTIAL:  # the server sends the whole file, whatever range was requested
-            _empty(part)
-        reported = part.tell()
-        for piece in reply.iter_raw():
-            part.write(piece)
-            if part.tell() - reported >= STEP or part.tell() == file.size:
-                reported = part.tell()
-                watch(file.path.name, reported, file.size)
-
-
-def _empty(part: BinaryIO) -> None:
-    part.seek(0)
-    part.truncate()
+        # Some servers send the whole file, whatever range was requested.
+        with file.part.open("ab" if reply.status_code == PARTIAL else "wb") as part:
+            reported = part.tell()
+            for piece in reply.iter_raw():
+                part.write(piece)
+                if part.tell() - reported >= STEP or part.tell() == file.size:
+                    reported = part.tell()
+                    watch(file.path.name, reported, file.size)
 
 
 def _size(path: Path) -> int:
