@@ -100,11 +100,8 @@ def _mean(values: Sequence[float]) -> float | None:
 def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name: str) -> Agreement:
     import krippendorff
 
-    rows = np.full((len(sheets), len(rated)), np.nan)
-    for row, sheet in zip(rows, sheets, strict=True):
-        for n, reply in enumerate(rated):
-            if reply.id in sheet.ratings:
-                row[n] = sheet.ratings[reply.id].scores.get(name, np.nan)
+    ratings = ((sheet.ratings.get(reply.id) for reply in rated) for sheet in sheets)
+    rows = np.array([[each.scores.get(name, np.nan) if each else np.nan for each in row] for row in ratings])
     shared = (~np.isnan(rows)).sum(axis=0) > 1
     values = rows[:, shared]
     differ = len(np.unique(values[~np.isnan(values)])) > 1
@@ -172,7 +169,7 @@ def to_markdown(found: Summary) -> str:
         markdown_table(means, ["run", *names]),
     ]
     if found.agreement:
-        rows = [(name, each.n, *_agreed(each)) for name, each in found.agreement.items()]
+        rows = [(name, each.n, *map(_coefficient, (each.alpha, each.kappa))) for name, each in found.agreement.items()]
         parts += [markdown_table(rows, ["agreement on", "n", "alpha", "kappa"])]
     if found.matches:
         matches = [
@@ -182,10 +179,10 @@ def to_markdown(found: Summary) -> str:
         header = ["closest", "against", "wins", "losses", "ties", "p (sign test)"]
         parts += [markdown_table(matches, header)]
     if found.memory_and_support is not None:
-        parts += [f"Rank correlation of memory and support over all replies: {found.memory_and_support:.2f}"]
+        correlation = _coefficient(found.memory_and_support)
+        parts += [f"Rank correlation of memory and support over all replies: {correlation}"]
     return "\n\n".join([*parts, *(f"- {fault}" for fault in found.faults)])
 
 
-def _agreed(agreement: Agreement) -> tuple[str, str]:
-    alpha, kappa = ("" if value is None else f"{value:.2f}" for value in (agreement.alpha, agreement.kappa))
-    return alpha, kappa
+def _coefficient(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

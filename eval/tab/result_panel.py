@@ -23,7 +23,6 @@ from eval.tab.result_tabs import (
 from eval.tab.views import (
     metric_name,
     render_cards,
-    render_evidence,
     render_probe,
     render_run_heading,
     render_trace,
@@ -33,7 +32,7 @@ from memory.exporting.json_values import to_json_values
 from memory.formatting import STORE_NAMES, clip, format_count
 from memory.tab.events import PRIVATE, Update
 from memory.tab.tables import build_table
-from memory.tab.templates import hint
+from memory.tab.templates import hint, render
 
 SCROLL_TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView({ block: 'start' })"
 """Scrolls to the probe that was opened, below the list."""
@@ -91,7 +90,7 @@ class ProbesTab:
         rows = [_candidate_row(rank, hit) for rank, hit in enumerate(sample.prediction.shown, 1)]
         return {
             self.question: render_probe(sample, has_reader=has_reader),
-            self.evidence: render_evidence(trace_evidence(sample, texts)),
+            self.evidence: render("evidence.html", pieces=trace_evidence(sample, texts)),
             self.candidates: gr.Dataframe(rows, visible=bool(rows)),
             self.trace: render_trace(sample),
         }
