@@ -94,7 +94,7 @@ def test_bench_refuses_what_is_no_size(wrong):
 
 
 def test_a_stopped_bench_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
-    def stopped(order, folder, embedder, watch):
+    def stopped(life, folder, embedder, watch, **sizes):
         (folder / "bank.db").write_text("half")
         raise KeyboardInterrupt
 

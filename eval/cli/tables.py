@@ -12,7 +12,7 @@ from eval.reporting.tuning import measure as tuning
 from eval.runs.evaluator import Evaluator
 from eval.settings import settings_rows
 from eval.speed import measure, turn
-from eval.speed.synthetic import Size
+from eval.speed.synthetic import Life, Size
 from memory.cli.errors import INTERRUPTED, print_error
 from memory.cli.program import Arguments, argument, flag, number, positive_number
 from memory.embedding.embedder import Embedder
@@ -101,12 +101,12 @@ def _size(text: str) -> Size:
 )
 def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> int:
     """Measure speed, memory and exactness at growing sizes."""
-    request = measure.SpeedRequest(arguments.sizes, arguments.personas, arguments.questions, arguments.seed)
     embedder = Embedder(evaluator.settings.embedding_model)
+    what = {"sizes": arguments.sizes, "many": arguments.personas, "n": arguments.questions}
     kept = nullcontext(arguments.folder) if arguments.folder else TemporaryDirectory(prefix="memoir-bench-")
     with kept as folder, progress_bars("it") as watch:
         try:
-            figures = list(measure.measure(request, Path(folder), embedder, watch))
+            figures = list(measure.measure(Life(arguments.seed), Path(folder), embedder, watch, **what))
         except KeyboardInterrupt:
             print_error("Interrupted. Run the same command again; unfinished banks are built again.")
             return INTERRUPTED

@@ -2,7 +2,7 @@
 
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -51,16 +51,6 @@ METHOD = (
 
 
 @dataclass(frozen=True, slots=True)
-class SpeedRequest:
-    """What to measure: banks of one persona of each size, one bank of many personas, and the number of questions."""
-
-    sizes: tuple[int, ...]
-    personas: Size | None
-    questions: int = 100
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class SpeedFigure:
     """Values measured at a size, by statistic ("p50"); `note` says why there are none."""
 
@@ -72,18 +62,21 @@ class SpeedFigure:
     note: str = ""
 
 
-def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watch) -> Iterator[SpeedFigure]:
-    """Yield each figure as soon as it is known; keep banks and embeddings in the folder."""
-    life = Life(request.seed)
+def measure(
+    life: Life, folder: Path, embedder: Embedder, watch: Watch, *, sizes: Iterable[int], many: Size, n: int
+) -> Iterator[SpeedFigure]:
+    """Measure banks of one persona of each of these `sizes`, and one of `many`, with `n` questions at each size.
+
+    Each figure is yielded as soon as it is known; banks and embeddings are kept in the folder.
+    """
     yield from _encoding(folder, life, embedder)
     cached = CachedEmbedder(folder / "embeddings.db", embedder)
-    sizes = [Size(1, n) for n in sorted(request.sizes)]
-    texts = _encoded(life, max(size.total for size in (*sizes, *filter(None, [request.personas]))), cached, watch)
+    growing = [Size(1, memories) for memories in sorted(sizes)]
+    texts = _encoded(life, max(size.total for size in (*growing, many)), cached, watch)
     before: tuple[Size, float] | None = None
-    for size in sizes:
+    for size in growing:
         # The same questions at every size: the smaller life is the beginning of the larger.
-        draw = np.random.default_rng([request.seed, 3])
-        questions = life.questions(request.questions, sessions_of(sizes[0], 0), draw)
+        questions = life.questions(n, sessions_of(growing[0], 0), np.random.default_rng([life.seed, 3]))
         made = make_bank(folder, size, life, texts, cached, watch)
         yield from _stored(made, size)
         p50 = 0.0
@@ -91,13 +84,11 @@ def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watc
             p50 = figure.values["p50"] if figure.measure == RETRIEVAL else p50
             yield figure
         if before:
-            grown = {"": p50 / before[1]}
-            yield SpeedFigure(f"retrieval p50 over that at {before[0]}", "times", str(size), grown, request.questions)
+            yield SpeedFigure(f"retrieval p50 over that at {before[0]}", "times", str(size), {"": p50 / before[1]}, n)
         before = size, p50
-    if request.personas:
-        made = make_bank(folder, request.personas, life, texts, cached, watch)
-        yield from _stored(made, request.personas)
-        yield from _of_many(made, request.personas, life, embedder.model, watch)
+    made = make_bank(folder, many, life, texts, cached, watch)
+    yield from _stored(made, many)
+    yield from _of_many(made, many, life, embedder.model, watch)
 
 
 def _encoding(folder: Path, life: Life, embedder: Embedder) -> Iterator[SpeedFigure]:
