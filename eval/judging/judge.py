@@ -189,7 +189,8 @@ def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
     """Parse a reply: its only JSON object, `{"verdict": "right"}`, or its first word; None if neither is a verdict."""
     bare = REASONING.sub("", reply).strip()
     if rubric.OBJECT.search(bare):
-        return VERDICTS.get(str(rubric.read_object(bare).get("verdict")).strip().casefold())
+        verdict = rubric.read_object(reply).get("verdict")
+        return VERDICTS.get(verdict.strip().casefold()) if isinstance(verdict, str) else None
     word = _FIRST_WORD.match(bare)
     return VERDICTS[word[1].casefold()] if word else None
 

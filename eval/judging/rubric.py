@@ -124,13 +124,13 @@ def score_criteria(
 
 
 def read_object(reply: str) -> dict[str, Any]:
-    """Parse the one JSON object in a reply; empty if there is none."""
-    found = OBJECT.search(REASONING.sub("", reply))
+    """Parse the one JSON object in a reply; empty if there is none, or more than one."""
+    bare = REASONING.sub("", reply)
     try:
-        value = json.loads(found[0]) if found else None
+        value, end = json.JSONDecoder().raw_decode(bare, bare.index("{"))
     except (ValueError, RecursionError):
-        value = None
-    return value if isinstance(value, dict) else {}
+        return {}
+    return {} if OBJECT.search(bare, end) else value
 
 
 def _read_score(value: object) -> float | None:

@@ -28,8 +28,12 @@ Score = Annotated[float, Field(ge=0, le=HIGHEST)]
 
 
 FIELDS: dict[str, Any] = {**dict.fromkeys(SCORES, (Score, ...)), "remembers": (bool, ...)}
-Scores = create_model("Scores", __base__=StrictReply, **FIELDS)
-"""A score for each criterion, and whether the reply uses a memory."""
+Scores = create_model(
+    "Scores",
+    __base__=StrictReply,
+    __doc__="A score for each criterion, and whether the reply uses a memory.",
+    **FIELDS,
+)
 
 
 class Choice(StrictReply):
