@@ -1,7 +1,6 @@
 """Official files come over the hub whole and checked, or an error says why not and how to get them by hand."""
 
 import hashlib
-import json
 import os
 import random
 import resource
@@ -264,19 +263,13 @@ module.fetch("memories", Path(sys.argv[1]), lambda name, here, total: print(here
         while int(parent.stdout.readline()) == 0:
             pass
         parent.kill()
-    assert "another download" in failure(tmp_path)
     hub.gate.set()
-    with FileLock(tmp_path / ".fetching", timeout=20):  # free as soon as the other process has ended
+    with FileLock(tmp_path / ".fetching", timeout=20):  # free, since the other process has ended
         pass
     assert not (tmp_path / "memories.json").exists()
     (part,) = tmp_path.glob("*.part")
     assert CONTENT.startswith(part.read_bytes())
     assert fetch("memories", tmp_path, quietly)[0].read_bytes() == CONTENT
-
-
-def test_a_download_that_dies_is_said(hub, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "ROOT", tmp_path)
-    assert "the download ended unexpectedly (exit status 1)" in failure(tmp_path)
 
 
 def test_what_the_hub_does_not_hold_is_told_by_hand(tmp_path, monkeypatch):
@@ -295,21 +288,3 @@ def test_what_the_hub_does_not_hold_is_told_by_hand(tmp_path, monkeypatch):
 def test_an_unknown_name_is_told_the_known_ones(tmp_path):
     with pytest.raises(FetchFailed, match=r"'memory'\. Known sources: memories"):
         fetch("memory", tmp_path, quietly)
-
-
-def test_an_order_nobody_waits_for_any_more_ends_quietly(hub, tmp_path):
-    order = {"repo": REPO, "files": [{"paths": ["memories.json"], "name": "m"}], "folder": str(tmp_path)}
-    running = subprocess.Popen(
-        [sys.executable, "-m", "eval.fetching.transfer"],
-        cwd=Path(__file__).parents[1],
-        env=module._online(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    running.stdout.close()
-    running.stdin.write(json.dumps(order))
-    running.stdin.close()
-    assert running.stderr.read() == ""
-    assert running.wait(30) == 0

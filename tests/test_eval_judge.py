@@ -58,6 +58,7 @@ def scripted(tmp_path, *replies):
         ('```json\n{"verdict": "wrong"}\n```', "wrong"),
         ('Here it is: {"verdict": "wrong"} It leaves a part out.', "wrong"),
         ('<think>\nIs it right?\n</think>\n{"verdict": "wrong"}', "wrong"),
+        ('{"verdict": "wrong"}}', "wrong"),
         ("right", "right"),
         ("Wrong: the right answer is another.", "wrong"),
         ("**Right**", "right"),

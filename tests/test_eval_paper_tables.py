@@ -11,8 +11,8 @@ import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
 from eval.benchmarks import BENCHMARKS
 from eval.benchmarks.types import BM25, CLASSIFIER, DENSE, READER, TIME_READER, Preset, Row
-from eval.reporting import papers
-from eval.reporting.papers import Plan
+from eval.reporting import results
+from eval.reporting.results import PaperPlan, measure_papers
 from eval.runs.evaluator import OWN_FILES, Evaluator
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
@@ -44,7 +44,7 @@ def one_table(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     data = write_short_lives(tmp_path / "data", ("ines",), sessions=10, probes=6)
     monkeypatch.setitem(OWN_FILES, "memoir", data)
-    monkeypatch.setattr(papers, "BENCHMARKS", {"memoir": replace(BENCHMARKS["memoir"], presets=(TABLE,))})
+    monkeypatch.setattr(results, "BENCHMARKS", {"memoir": replace(BENCHMARKS["memoir"], presets=(TABLE,))})
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "home"))
     return tmp_path
 
@@ -75,15 +75,15 @@ def test_rows_that_store_the_same_are_run_together_and_come_in_their_order(one_t
     evaluator, together = Evaluator(EvalSettings(home=one_table / "home")), []
     real = evaluator.start_together
     monkeypatch.setattr(evaluator, "start_together", lambda requests: together.append(len(requests)) or real(requests))
-    ((_, reports),) = papers.measure(evaluator, Plan(), lambda *progress: None)
+    ((_, reports),) = measure_papers(evaluator, PaperPlan(), lambda *progress: None)
     assert together == [2, 1]
     assert list(reports) == ["words", "meaning", "summaries, words"]
 
 
 def test_without_files_it_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(papers, "BENCHMARKS", {name: BENCHMARKS[name] for name in ("locomo", "perltqa")})
+    monkeypatch.setattr(results, "BENCHMARKS", {name: BENCHMARKS[name] for name in ("locomo", "perltqa")})
     with pytest.raises(MemoirError, match="no benchmark's files"):
-        papers.measure(Evaluator(EvalSettings(home=tmp_path, data=None)), Plan(), lambda *progress: None)
+        measure_papers(Evaluator(EvalSettings(home=tmp_path, data=None)), PaperPlan(), lambda *progress: None)
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_without_files_it_says_so(tmp_path, monkeypatch):
     ],
 )
 def test_a_named_benchmark_without_files_or_tables_is_an_error(one_table, monkeypatch, name, said):
-    monkeypatch.setitem(papers.BENCHMARKS, "perltqa", BENCHMARKS["perltqa"])
-    monkeypatch.setitem(papers.BENCHMARKS, "locomo", replace(BENCHMARKS["locomo"], presets=()))
+    monkeypatch.setitem(results.BENCHMARKS, "perltqa", BENCHMARKS["perltqa"])
+    monkeypatch.setitem(results.BENCHMARKS, "locomo", replace(BENCHMARKS["locomo"], presets=()))
     evaluator = Evaluator(EvalSettings(home=one_table / "home"))
     with pytest.raises(MemoirError, match=said):
-        papers.measure(evaluator, Plan(), lambda *progress: None, [name])
+        measure_papers(evaluator, PaperPlan(), lambda *progress: None, [name])
     assert not evaluator.runs.all()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eval.__main__ import main
-from eval.speed import measure, references, table
+from eval.speed import measure, references
 from eval.speed.references import Missing
 from eval.speed.synthetic import A_SESSION, Life, Mixtures, Size, make_bank, sessions_of
 from memory.bank.bank import Bank
@@ -43,7 +43,7 @@ def bench(tmp_path_factory):
         patch.setattr("builtins.print", lambda text, file=None, **_: said.append(text) if file is None else None)
         assert main(["bench", "--sizes", "400,200", "--personas", "10x20", "--questions", "8", "--json"]) == 0
     held = json.loads(said[0])
-    return held, table.to_text([measure.SpeedFigure(**figure) for figure in held["figures"]])
+    return held, measure.to_text([measure.SpeedFigure(**figure) for figure in held["figures"]])
 
 
 def figures(bench, size):
@@ -94,7 +94,7 @@ def test_bench_refuses_what_is_no_size(wrong):
 
 
 def test_a_stopped_bench_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
-    def stopped(order, folder, embedder, watch):
+    def stopped(life, folder, embedder, watch, **sizes):
         (folder / "bank.db").write_text("half")
         raise KeyboardInterrupt
 

@@ -26,7 +26,6 @@ from eval.reporting.tuning.choice import (
     with_constants,
 )
 from eval.reporting.tuning.players import RetrievalUnderTest
-from eval.reporting.tuning.table import to_markdown
 from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
 from eval.runs.halves import HALVES, evidence_session, half_of, in_half
@@ -109,7 +108,7 @@ def test_the_table_of_results_can_be_of_one_half(tmp_path, monkeypatch):
     evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
     monkeypatch.setattr(results, "report", lambda run: run)
     monkeypatch.setattr(evaluator, "run", lambda request, watch: request)
-    asked = [request for _, request in results.measure(evaluator, 1, lambda *progress: None, "reporting")]
+    asked = [request for _, request in results.measure_results(evaluator, 1, lambda *progress: None, "reporting")]
     assert {request.benchmark for request in asked} == {"memoir", "conversations"}
     assert {request.half for request in asked} == {"reporting"}
 
@@ -214,7 +213,7 @@ def evaluator(tmp_path, monkeypatch):
     """An evaluator of two tiny benchmarks, and a grid of two constants."""
     small = {"search.dense_weight": (0, 0.5, 0.8), "search.neighbours": (0, 0.15)}
     monkeypatch.setattr(choice, "GRID", small)
-    monkeypatch.setattr("eval.reporting.tuning.table.GRID", small)
+    monkeypatch.setattr("eval.reporting.tuning.measure.GRID", small)
     evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
     monkeypatch.setattr(
         evaluator, "histories", lambda request: iter(histories([f"{request.benchmark} {request.half}"]))
@@ -224,8 +223,8 @@ def evaluator(tmp_path, monkeypatch):
 
 def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evaluator, embedder, monkeypatch):
     asked = []
-    real = measure.choose
-    monkeypatch.setattr(measure, "choose", lambda of, watch: asked.append(sorted(of(off()))) or real(of, watch))
+    real = choice.choose
+    monkeypatch.setattr(choice, "choose", lambda of, watch: asked.append(sorted(of(off()))) or real(of, watch))
     found = measure.measure(evaluator, 1, lambda label, done, total: None, encoder=embedder)
     assert asked == [["conversations", "memoir"], ["conversations"], ["memoir"]]
     assert [each.benchmark for each in found.left_out] == ["memoir", "conversations"]
@@ -235,7 +234,7 @@ def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evalu
         assert each.lost.n == 2  # one of the three probes has no evidence
         assert set(each.without) == {name for name, value in each.constants.items() if value}
     assert found.today == constants_of(Experiment())
-    table = to_markdown(found)
+    table = measure.to_markdown(found)
     for title in (
         "without memoir",
         "everything in view",

@@ -13,7 +13,6 @@ from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus
 from eval.tab.views import (
     render_cards,
-    render_evidence,
     render_probe,
     render_status,
     render_table_notes,
@@ -36,7 +35,7 @@ def sample(**gold):
     "page",
     [
         render_probe(sample(answers=(BAD,), anchors=(BAD,)), has_reader=True),
-        render_evidence([EvidencePiece(BAD, True, 1, "read", BAD)]),
+        render("evidence.html", pieces=[EvidencePiece(BAD, True, 1, "read", BAD)]),
         render_trace(sample()),
         render_status(RunStatus(1, "running", PLAN, done=1, total=4, history=BAD)),
         render_status(RunStatus(1, "failed", PLAN, error=BAD)),
@@ -72,7 +71,7 @@ def test_a_verdict_is_shown_only_where_there_was_a_reader():
     ],
 )
 def test_a_piece_of_evidence_says_what_became_of_it(piece, text):
-    assert text in render_evidence([piece])
+    assert text in render("evidence.html", pieces=[piece])
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,18 @@
 """Measure the program, and print tables that can be written into files."""
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from eval.benchmarks import PRESETS
 from eval.cli.output import COMMANDS, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
-from eval.reporting import papers, results
+from eval.reporting import results
 from eval.reporting.render import markdown_table
 from eval.reporting.tuning import measure as tuning
-from eval.reporting.tuning import table as tuning_table
 from eval.runs.evaluator import Evaluator
 from eval.settings import settings_rows
 from eval.speed import measure, turn
-from eval.speed import table as speed_table
-from eval.speed.synthetic import Size
+from eval.speed.synthetic import Life, Size
 from memory.cli.errors import INTERRUPTED, print_error
 from memory.cli.program import Arguments, argument, flag, number, positive_number
 from memory.embedding.embedder import Embedder
@@ -24,8 +22,9 @@ from memory.embedding.embedder import Embedder
 def measure_results(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark whose files are here, and print one table."""
     with progress_bars("probe") as watch:
-        done = results.measure(evaluator, arguments.jobs, watch, arguments.half)
-    show_table(arguments, "results", {line.title: measured for line, measured in done}, results.to_markdown(done))
+        done = results.measure_results(evaluator, arguments.jobs, watch, arguments.half)
+    value = {line.title: measured for line, measured in done}
+    show_table(arguments, "results", value, results.results_to_markdown(done))
 
 
 @COMMANDS.add("encoders", JOBS, WRITE)
@@ -33,9 +32,8 @@ def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark with each packaged encoder, without a reader."""
     with progress_bars("probe") as watch:
         done = results.measure_encoders(evaluator, arguments.jobs, watch)
-    show_table(
-        arguments, "encoders", {line.title: reports for line, reports in done}, results.encoders_to_markdown(done)
-    )
+    value = {line.title: reports for line, reports in done}
+    show_table(arguments, "encoders", value, results.encoders_to_markdown(done))
 
 
 @COMMANDS.add(
@@ -48,10 +46,11 @@ def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
 )
 def measure_papers(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run the rows of the papers' tables that need no chat model."""
-    plan = papers.Plan(arguments.jobs, arguments.model, arguments.limit)
+    plan = results.PaperPlan(arguments.jobs, arguments.model, arguments.limit)
     with progress_bars("probe") as watch:
-        done = papers.measure(evaluator, plan, watch, arguments.benchmark)
-    show_table(arguments, "papers", {preset.name: rows for preset, rows in done}, papers.to_markdown(done, plan))
+        done = results.measure_papers(evaluator, plan, watch, arguments.benchmark)
+    value = {preset.name: rows for preset, rows in done}
+    show_table(arguments, "papers", value, results.papers_to_markdown(done, plan))
 
 
 @COMMANDS.add("tune", JOBS, WRITE, number("--limit", "ask the first N probes of each half only"))
@@ -59,7 +58,7 @@ def measure_tuning(arguments: Arguments, evaluator: Evaluator) -> None:
     """Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."""
     with progress_bars("setting") as watch:
         found = tuning.measure(evaluator, arguments.jobs, watch, arguments.limit)
-    show_table(arguments, "tune", found, tuning_table.to_markdown(found))
+    show_table(arguments, "tune", found, tuning.to_markdown(found))
 
 
 @COMMANDS.add("settings", WRITE)
@@ -102,18 +101,17 @@ def _size(text: str) -> Size:
 )
 def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> int:
     """Measure speed, memory and exactness at growing sizes."""
-    request = measure.SpeedRequest(arguments.sizes, arguments.personas, arguments.questions, arguments.seed)
     embedder = Embedder(evaluator.settings.embedding_model)
-    with ExitStack() as stack:
-        folder = arguments.folder or Path(stack.enter_context(TemporaryDirectory(prefix="memoir-bench-")))
-        watch = stack.enter_context(progress_bars("it"))
+    what = {"sizes": arguments.sizes, "many": arguments.personas, "n": arguments.questions}
+    kept = nullcontext(arguments.folder) if arguments.folder else TemporaryDirectory(prefix="memoir-bench-")
+    with kept as folder, progress_bars("it") as watch:
         try:
-            figures = list(measure.measure(request, folder, embedder, watch))
+            figures = list(measure.measure(Life(arguments.seed), Path(folder), embedder, watch, **what))
         except KeyboardInterrupt:
             print_error("Interrupted. Run the same command again; unfinished banks are built again.")
             return INTERRUPTED
-    value = {**speed_table.about(), "figures": figures}
-    show_table(arguments, "bench", value, speed_table.to_markdown(figures), speed_table.to_text(figures))
+    value = {**measure.conditions(), "figures": figures}
+    show_table(arguments, "bench", value, measure.to_markdown(figures), measure.to_text(figures))
     return 0
 
 

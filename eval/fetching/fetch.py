@@ -1,29 +1,53 @@
 """Download the benchmarks' official files from the Hugging Face hub, or explain how to get them by hand.
 
-The download runs in a separate process (`eval.fetching.transfer`). The app sets HF_HUB_OFFLINE, which huggingface_hub
-reads only when it is imported, so only a new process can be online while the app stays offline. The process can also be
-ended at any moment: the part that was downloaded is kept, and the next download continues from there.
+`huggingface_hub` says where a file is and what an error means; the bytes come by a client of our own. Its session is
+offline while the app sets HF_HUB_OFFLINE, and `hf_hub_download` deletes what was downloaded when it is interrupted
+(huggingface_hub 1.33, `_download_to_tmp_and_move`); the largest file has 2.7 GB.
 """
 
-import json
+from __future__ import annotations
+
+import errno
+import hashlib
 import os
-import subprocess
-import sys
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from eval.fetching.transfer import KEPT
 from eval.types import Watch
 from memory.errors import Cancelled, MemoirError
 
-ROOT = Path(__file__).resolve().parents[2]
+if TYPE_CHECKING:
+    import httpx
+
+PARTIAL = 206
+SHA256_DIGITS = 64
+
+STEP = 1 << 20
+"""Bytes between two reports of progress."""
+
+QUIET_SECONDS = 30.0
+"""How long the hub may send nothing before the connection counts as broken."""
+
+ATTEMPTS = 5
+"""How often a broken connection is resumed without receiving a single byte in between."""
+
+PAUSE_SECONDS = 1.0
+KEPT = "the part that was downloaded is kept, and the next download continues from there"
 
 
 class FetchFailed(MemoirError):
     """The files could not be downloaded; the message says why, what is kept, and how to get them by hand."""
+
+
+class TransferFailed(MemoirError):
+    """The download could not be finished; the message says why and what is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +80,21 @@ SOURCES: Mapping[str, Source] = TypeAdapter(dict[str, Source]).validate_json(
 the files that the adapter reads: jiho283/dialsim-* has tables of another shape, adymaharana/locomo is empty."""
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file on the hub and its local path. `checksum` is its SHA-256, or the SHA-1 of git's blob for a small file."""
+
+    url: str
+    path: Path
+    size: int
+    checksum: str
+
+    @property
+    def part(self) -> Path:
+        """The unfinished download; named after the checksum, so that two versions of a file are never joined."""
+        return self.path.with_name(f"{self.path.name}.{self.checksum[:12]}.part")
+
+
 def fetch(name: str, folder: Path, watch: Watch) -> list[Path]:
     """Download a benchmark's files into a folder and return their paths.
 
@@ -69,13 +108,19 @@ def fetch(name: str, folder: Path, watch: Watch) -> list[Path]:
     if name not in SOURCES:
         raise FetchFailed(f"There is no source for {name!r}. Known sources: {', '.join(SOURCES)}.")
     source = SOURCES[name]
-    if not source.repo:
-        raise _failed(name, folder, "its authors publish it where it cannot be downloaded automatically")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise _failed(name, folder, f"the folder {folder} cannot be created ({fault.strerror})") from fault
-    return _run_transfer(name, source, folder, watch)
+        if not source.repo:
+            raise TransferFailed("its authors publish it where it cannot be downloaded automatically")
+        return _transfer(source, folder, watch)
+    except TransferFailed as fault:
+        why = str(fault)
+    except Cancelled:
+        raise Cancelled(
+            "Cancelled. The part that was downloaded is kept; the next download continues from there."
+        ) from None
+    except KeyboardInterrupt:
+        why = f"it was interrupted; {KEPT}"
+    raise FetchFailed(f"{source.title} was not downloaded: {why}. To get it by hand:\n{manual_steps(name, folder)}")
 
 
 def manual_steps(name: str, folder: Path) -> str:
@@ -86,55 +131,159 @@ def manual_steps(name: str, folder: Path) -> str:
     return "\n".join([*lines, f"  Licence of {source.title}: {source.licence}."])
 
 
-def _run_transfer(name: str, source: Source, folder: Path, watch: Watch) -> list[Path]:
-    files = [asdict(file) for file in source.files]
-    request = json.dumps({"repo": source.repo, "files": files, "folder": str(folder.resolve())})
-    running = subprocess.Popen(
-        [sys.executable, "-m", "eval.fetching.transfer"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        cwd=ROOT,
-        env=_online(),
-        start_new_session=True,  # Ctrl-C must reach only this process, which then ends the other one
-    )
-    assert running.stdin is not None
-    assert running.stdout is not None
+def _transfer(source: Source, folder: Path, watch: Watch) -> list[Path]:
+    import httpx
+    from filelock import FileLock
+    from huggingface_hub import get_token
+
     try:
-        running.stdin.write(request)
-        running.stdin.close()
-        for line in running.stdout:
-            event = json.loads(line)
-            if "fault" in event:
-                raise _failed(name, folder, event["fault"])
-            if "paths" in event:
-                return [Path(path) for path in event["paths"]]
-            watch(event["file"], event["here"], event["total"])
-        running.wait()
-    except BrokenPipeError:
-        running.wait()  # it ended before it had read its input
-    except Cancelled:
-        raise Cancelled(
-            "Cancelled. The part that was downloaded is kept; the next download continues from there."
-        ) from None
-    except KeyboardInterrupt:
-        raise _failed(name, folder, f"it was interrupted; {KEPT}") from None
-    finally:
-        running.kill()
-        running.stdout.close()
-        status = running.wait()
-    why = f"the download ended unexpectedly (exit status {status}); the part that was downloaded is kept"
-    raise _failed(name, folder, why)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise TransferFailed(f"the folder {folder} cannot be created ({fault.strerror})") from fault
+    token = get_token()  # httpx drops it when the hub redirects to another host
+    headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    client = httpx.Client(headers=headers, timeout=QUIET_SECONDS, follow_redirects=True)
+    with _translated_errors(source.repo, folder), FileLock(folder / ".fetching", timeout=0), client:
+        wanted = _look_up(client, source, folder)
+        _require_room(wanted, folder)
+        return [_fetch_file(client, file, watch) for file in wanted]
 
 
-def _online() -> dict[str, str]:
-    """The environment without the variables that keep huggingface_hub offline."""
-    offline = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-    kept = {name: value for name, value in os.environ.items() if name not in offline}
-    path = os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])
-    return kept | {"PYTHONPATH": path, "HF_HUB_DISABLE_TELEMETRY": "1", "PYTHONIOENCODING": "utf-8"}
+def _look_up(client: httpx.Client, source: Source, folder: Path) -> list[RemoteFile]:
+    """Ask the hub for the files as `HfApi.get_paths_info` does, which is offline while the app is."""
+    from huggingface_hub import constants, hf_hub_url
+    from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # public, but not declared so
+
+    endpoint = os.environ.get("HF_ENDPOINT", constants.ENDPOINT).rstrip("/")
+    paths = [path for file in source.files for path in file.paths]
+    reply = client.post(f"{endpoint}/api/datasets/{source.repo}/paths-info/main", data={"paths": paths})
+    hf_raise_for_status(reply)
+    there = {info["path"]: info for info in reply.json() if info["type"] == "file"}
+    wanted = []
+    for file in source.files:
+        info = next((there[path] for path in file.paths if path in there), None)
+        if info is None:
+            raise TransferFailed(f"{source.repo} on the hub no longer contains {' or '.join(file.paths)}")
+        url = hf_hub_url(source.repo, info["path"], repo_type="dataset", endpoint=endpoint)
+        checksum = info["lfs"]["oid"] if info.get("lfs") else info["oid"]
+        wanted.append(RemoteFile(url, folder / file.name, info["size"], checksum))
+    return wanted
 
 
-def _failed(name: str, folder: Path, why: str) -> FetchFailed:
-    title = SOURCES[name].title
-    return FetchFailed(f"{title} was not downloaded: {why}. To get it by hand:\n{manual_steps(name, folder)}")
+def _require_room(wanted: Sequence[RemoteFile], folder: Path) -> None:
+    needed = sum(file.size - _size(file.part) for file in wanted if not file.path.exists())
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise TransferFailed(
+            f"the disk of {folder} is too full: {needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free"
+        )
+
+
+def _fetch_file(client: httpx.Client, file: RemoteFile, watch: Watch) -> Path:
+    if file.path.exists():
+        if _size(file.path) == file.size and _checksum(file.path, file) == file.checksum:
+            watch(file.path.name, file.size, file.size)
+            return file.path
+        raise TransferFailed(
+            f"{file.path} exists already, but differs from the file on the hub (checksum {file.checksum}); "
+            "it was left unchanged. Move it away to download the hub's file"
+        )
+    _download(client, file, watch)
+    checksum = _checksum(file.part, file)
+    if checksum == file.checksum:
+        return file.part.replace(file.path)
+    aside = file.path.with_name(f"{file.path.name}.{checksum[:12]}.wrong")
+    file.part.replace(aside)
+    raise TransferFailed(
+        f"{file.path.name} was damaged or altered on the way: its checksum is {checksum}, "
+        f"the hub's is {file.checksum}. It was renamed to {aside}; download again to start over"
+    )
+
+
+def _download(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
+    """Complete the part file; a broken connection is resumed where it ended."""
+    import httpx
+
+    if _size(file.part) > file.size:
+        file.part.unlink()
+    file.part.touch()
+    watch(file.path.name, _size(file.part), file.size)
+    left = ATTEMPTS
+    while (before := _size(file.part)) < file.size:
+        fault = "the hub sent too little"
+        try:
+            _append(client, file, watch)
+        except httpx.TransportError as broken:
+            fault = _describe(broken)
+        left = ATTEMPTS if _size(file.part) > before else left - 1
+        if left == 0:
+            raise TransferFailed(f"the connection broke {ATTEMPTS} times in a row ({fault}); {KEPT}")
+        if left < ATTEMPTS:
+            time.sleep(PAUSE_SECONDS)
+
+
+def _append(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
+    """Request the rest of a file and append it."""
+    from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]
+
+    with client.stream("GET", file.url, headers={"Range": f"bytes={_size(file.part)}-"}) as reply:
+        if reply.is_error:
+            reply.read()
+        hf_raise_for_status(reply)
+        # Some servers send the whole file, whatever range was requested.
+        with file.part.open("ab" if reply.status_code == PARTIAL else "wb") as part:
+            reported = part.tell()
+            for piece in reply.iter_raw():
+                part.write(piece)
+                if part.tell() - reported >= STEP or part.tell() == file.size:
+                    reported = part.tell()
+                    watch(file.path.name, reported, file.size)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _checksum(path: Path, file: RemoteFile) -> str:
+    """The checksum of the same kind as the hub's: SHA-256, or the SHA-1 of git's blob for a small file."""
+    with path.open("rb") as content:
+        if len(file.checksum) == SHA256_DIGITS:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+        blob = hashlib.sha1(f"blob {_size(path)}\0".encode() + content.read(), usedforsecurity=False)
+        return blob.hexdigest()
+
+
+@contextmanager
+def _translated_errors(repo: str, folder: Path) -> Iterator[None]:
+    """Translate errors of the libraries and the system into a `TransferFailed` with an explanation."""
+    import httpx
+    from filelock import Timeout
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
+
+    page = f"https://huggingface.co/datasets/{repo}"
+    try:
+        yield
+    except GatedRepoError as fault:
+        why = f"its licence must be accepted first. Log in at {page}, accept it, create a token and set it as HF_TOKEN"
+        raise TransferFailed(why) from fault
+    except RepositoryNotFoundError as fault:
+        raise TransferFailed(f"{page} does not exist, or is not visible to you") from fault
+    except HfHubHTTPError as fault:
+        raise TransferFailed(f"the hub refused the request ({fault.response.status_code}); {KEPT}") from fault
+    except httpx.TransportError as fault:
+        raise TransferFailed(
+            f"the hub cannot be reached ({_describe(fault)}). Check your network connection"
+        ) from fault
+    except Timeout:
+        raise TransferFailed(f"another download into {folder} is running; wait until it ends") from None
+    except OSError as fault:
+        full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        what = "the disk is full, or the size of files is limited" if full else "a file cannot be written"
+        raise TransferFailed(f"{what} ({_describe(fault)}); {KEPT}") from fault
+    except (ValueError, TypeError, LookupError) as fault:
+        why = f"the answer is not from the hub ({_describe(fault)}); a login page of your network may be in between"
+        raise TransferFailed(why) from fault
+
+
+def _describe(fault: Exception) -> str:
+    return f"{type(fault).__name__}: {fault}"

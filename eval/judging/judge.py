@@ -18,8 +18,6 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlite_utils import Database
-
 from eval.judging import prompts, rubric
 from eval.types import Criterion, Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
@@ -45,7 +43,6 @@ UNREADABLE = "the judge's reply states no verdict: "
 BUSY_SECONDS = 60.0
 """How long one process waits for another that writes to the cache."""
 
-_OBJECT = re.compile(r"\{[^{}]*\}")
 _FIRST_WORD = re.compile(r"\A[\"'*_`]*(right|wrong)\b", re.IGNORECASE)
 
 
@@ -155,16 +152,15 @@ class Judge:
     def _reply(self, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> str:
         key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()
         with self._open() as cache:
-            row = next(iter(cache.query("SELECT reply FROM replies WHERE key = ?", [key])), None)
-        if row is not None:
+            cached = cache.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        if cached is not None:
             self._count(Spent(cached=1))
-            return str(row["reply"])
+            return str(cached[0])
         reply = complete(self._model, prompt, schema=schema, max_tokens=max_tokens)
-        tokens = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
-        self._count(Spent(asked=1, **tokens))
+        self._count(Spent(asked=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out))
         with self._open() as cache:
-            row = {"key": key, "model": self.name, "reply": reply.text, **tokens}
-            cache.table("replies").insert(row, pk="key", ignore=True)
+            row = (key, self.name, reply.text, reply.tokens_in, reply.tokens_out)
+            cache.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", row)
         return reply.text
 
     def _count(self, more: Spent) -> None:
@@ -172,17 +168,15 @@ class Judge:
             self.spent += more
 
     @contextmanager
-    def _open(self) -> Iterator[Database]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         """Open the cache for one use, so that threads and processes can share it."""
-        columns = {"key": str, "model": str, "reply": str, "tokens_in": int, "tokens_out": int}
         try:
             self._cache.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._cache, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
-                cache = Database(connection)
-                if not cache.table("replies").exists():  # "create if not exists" would write each time
-                    connection.execute("BEGIN IMMEDIATE")  # two that read before they write would not wait
-                    cache.table("replies").create(columns, pk="key", if_not_exists=True, strict=True)
-                    connection.execute("COMMIT")
+            with closing(sqlite3.connect(self._cache, timeout=BUSY_SECONDS, isolation_level=None)) as cache:
+                cache.execute(
+                    "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, reply TEXT, "
+                    "tokens_in INTEGER, tokens_out INTEGER) STRICT"
+                )
                 yield cache
         except (sqlite3.Error, OSError) as fault:
             raise CacheUnusable(
@@ -194,9 +188,9 @@ class Judge:
 def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
     """Parse a reply: its only JSON object, `{"verdict": "right"}`, or its first word; None if neither is a verdict."""
     bare = REASONING.sub("", reply).strip()
-    objects = _OBJECT.findall(bare)
-    if objects:
-        return _verdict_of(objects[0]) if len(objects) == 1 else None
+    if rubric.OBJECT.search(bare):
+        verdict = rubric.read_object(reply).get("verdict")
+        return VERDICTS.get(verdict.strip().casefold()) if isinstance(verdict, str) else None
     word = _FIRST_WORD.match(bare)
     return VERDICTS[word[1].casefold()] if word else None
 
@@ -211,12 +205,3 @@ def agreement(pairs: Iterable[tuple[Verdict, Verdict]]) -> Agreement:
     first, second = zip(*states, strict=True)
     kappa = float(cohen_kappa_score(first, second)) if len({*first, *second}) > 1 else None
     return Agreement(len(states), float(accuracy_score(first, second)), kappa)
-
-
-def _verdict_of(text: str) -> Literal["right", "wrong"] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    verdict = value.get("verdict")
-    return VERDICTS.get(verdict.strip().casefold()) if isinstance(verdict, str) else None

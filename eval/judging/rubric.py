@@ -23,7 +23,7 @@ SCORES = (0, 0.5, 1)
 _SCORE: Mapping[str, Any] = {"type": "number", "enum": list(SCORES)}
 POINT_SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {"score": _SCORE}}
 
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 POINT_TOKENS, LINE_TOKENS = 64, 6
 """Most tokens of a reply about a point, and so many more for each line of an answer; a number takes 3."""
@@ -53,7 +53,7 @@ def _score_points(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float
     for point in probe.gold.rubric:
         prompt = TEXTS["point"].format(question=quoted(probe.question), answer=quoted(answer), point=quoted(point))
         reply = ask(prompt, POINT_SCHEMA, POINT_TOKENS)
-        value = _read_score(_read_object(reply).get("score"))
+        value = _read_score(read_object(reply).get("score"))
         if value is None:
             raise Unreadable(reply)
         scores.append(value)
@@ -74,7 +74,7 @@ def _score_order(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float,
     numbers = {"type": "array", "items": {"type": "integer"}, "minItems": len(lines), "maxItems": len(lines)}
     schema = {"type": "object", "properties": {"events": numbers}}
     reply = ask(prompt, schema, POINT_TOKENS + LINE_TOKENS * len(lines))
-    told = _read_object(reply).get("events")
+    told = read_object(reply).get("events")
     if not isinstance(told, list) or len(told) != len(lines) or not all(_is_number(n, len(events)) for n in told):
         raise Unreadable(reply)
     return order_score(len(events), told), f"events: {', '.join(map(str, told))}"
@@ -119,23 +119,18 @@ def score_criteria(
     )
     schema = {"type": "object", "properties": dict.fromkeys(names, _SCORE)}
     reply = ask(prompt, schema, CRITERION_TOKENS * len(names))
-    try:
-        given = _read_object(reply)
-    except Unreadable:
-        given = {}
+    given = read_object(reply)
     return {name: _read_score(given.get(name)) for name in names}, reply
 
 
-def _read_object(reply: str) -> dict[str, Any]:
-    """Parse the JSON object in a reply; raises `Unreadable`, with the reply as its message, if there is none."""
-    found = _OBJECT.search(REASONING.sub("", reply))
+def read_object(reply: str) -> dict[str, Any]:
+    """Parse the one JSON object in a reply; empty if there is none, or more than one."""
+    bare = REASONING.sub("", reply)
     try:
-        value = json.loads(found[0]) if found else None
+        value, end = json.JSONDecoder().raw_decode(bare, bare.index("{"))
     except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise Unreadable(reply)
-    return value
+        return {}
+    return {} if OBJECT.search(bare, end) else value
 
 
 def _read_score(value: object) -> float | None:

@@ -100,18 +100,23 @@ def bleu(answer: str, golds: Sequence[str]) -> float:
     return min(percent / 100, 1.0)  # equal texts score 100.00000000000004
 
 
-def distinct_n(responses: Sequence[str], n: int) -> float:
+def distinct_n(responses: Sequence[str], n: int) -> tuple[float, list[float]]:
     """Dist-n: the number of different n-grams in a set of responses, over its number of words (Li et al. 2016).
 
     It is 0 for a set without words. The divisor is the number of words for every n. Larger sets are less diverse, so
     sets of different size cannot be compared. (MADial-Bench's script takes the mean over single responses instead.)
+    The second value, for a jackknife, is Dist-n of the set without its first response, without its second, and so on.
     """
-    return _distinct([_words(text) for text in responses], n)[0]
+    said = [_words(text) for text in responses]
+    grams = [list(zip(*(words[start:] for start in range(n)), strict=False)) for words in said]
+    counts = Counter(gram for found in grams for gram in found)
+    total = sum(map(len, said))
 
+    def without(words: list[str], found: list[tuple[str, ...]]) -> float:
+        own = sum(counts[gram] == times for gram, times in Counter(found).items())
+        return (len(counts) - own) / (total - len(words)) if total > len(words) else 0.0
 
-def distinct_n_without_each(responses: Sequence[str], n: int) -> list[float]:
-    """`distinct_n` of the set without its first response, without its second, and so on, for a jackknife."""
-    return _distinct([_words(text) for text in responses], n)[1]
+    return len(counts) / total if total else 0.0, [without(*pair) for pair in zip(said, grams, strict=True)]
 
 
 def anchor_map(answer: str, anchors: Sequence[str]) -> float:
@@ -191,20 +196,6 @@ def _is_foreign_mark(character: str) -> bool:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
-
-
-def _distinct(responses: Sequence[list[str]], n: int) -> tuple[float, list[float]]:
-    """Dist-n of the set, and of the set without each response."""
-    grams = [list(zip(*(words[start:] for start in range(n)), strict=False)) for words in responses]
-    counts = Counter(gram for found in grams for gram in found)
-    total = sum(map(len, responses))
-
-    def without(words: list[str], found: list[tuple[str, ...]]) -> float:
-        own = sum(counts[gram] == times for gram, times in Counter(found).items())
-        return (len(counts) - own) / (total - len(words)) if total > len(words) else 0.0
-
-    whole = len(counts) / total if total else 0.0
-    return whole, [without(words, found) for words, found in zip(responses, grams, strict=True)]
 
 
 class _Words:

@@ -42,16 +42,9 @@ class Scoring:
 
 def score_evidence(samples: Sequence[Sample], scoring: Scoring) -> list[Scores]:
     """Score the evidence of every probe: values by name, without the levels on which its gold has none."""
-    ranked = [
-        (n, level, ranking)
-        for n, sample in enumerate(samples)
-        for level, ranking in (
-            ("turns", _turn_ranking(sample)),
-            ("sessions", session_ranking(sample)),
-            ("items", item_ranking(sample)),
-        )
-        if ranking[1]
-    ]
+    rankings = {"turns": _turn_ranking, "sessions": session_ranking, "items": item_ranking}
+    every = ((n, level, rank(sample)) for n, sample in enumerate(samples) for level, rank in rankings.items())
+    ranked = [(n, level, ranking) for n, level, ranking in every if ranking[1]]
     standard = retrieval.standard_scores([ranking for *_, ranking in ranked], scoring.ks)
     scores: list[Scores] = [{} for _ in samples]
     for (n, level, ranking), values in zip(ranked, standard, strict=True):

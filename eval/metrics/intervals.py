@@ -18,6 +18,7 @@ history, and 2 columns, with that history drawn twice:
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,14 +61,15 @@ def mean_figures(
         if not len(defined):
             continue
         is_constant = (defined == defined[0]).all()
-        if shares and np.isin(defined, (0, 1)).all() and (is_constant or len(set(_where(histories, is_defined))) == 1):
+        of_one_history = len(set(compress(histories, is_defined))) == 1
+        if shares and np.isin(defined, (0, 1)).all() and (is_constant or of_one_history):
             figures[name] = _wilson(int(defined.sum()), len(defined))
         elif is_constant:
             figures[name] = _constant(defined[0], len(defined))
         else:
             groups.setdefault(is_defined.tobytes(), {})[name] = defined
     for mask, group in groups.items():
-        own = _where(histories, np.frombuffer(mask, bool))
+        own = list(compress(histories, np.frombuffer(mask, bool)))
         figures |= set_figures(np.stack(list(group.values()), axis=1), partial(_by_name, tuple(group)), own)
     return {name: figures[name] for name in columns if name in figures}
 
@@ -100,10 +102,6 @@ def jackknife_figure(value: float, without_each: Sequence[float]) -> Figure:
     n = len(left)
     error = float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())) if n > 1 else 0.0
     return Figure(value, max(0.0, value - Z * error), min(1.0, value + Z * error), n)
-
-
-def _where(histories: Sequence[str], chosen: NDArray[np.bool_]) -> list[str]:
-    return [history for history, is_chosen in zip(histories, chosen, strict=True) if is_chosen]
 
 
 def _wilson(ones: int, n: int) -> Figure:

@@ -181,7 +181,4 @@ def _diversity(samples: Sequence[Sample]) -> dict[str, Figure]:
     responses = [s.prediction.answer for s in samples if s.prediction.answer and not s.prediction.abstained]
     if not responses:
         return {}
-    return {
-        f"dist_{n}": jackknife_figure(answers.distinct_n(responses, n), answers.distinct_n_without_each(responses, n))
-        for n in (1, 2)
-    }
+    return {f"dist_{n}": jackknife_figure(*answers.distinct_n(responses, n)) for n in (1, 2)}

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Closest, Rating, Reply
+from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Closest, Rating, Reply, by_question
 from graph.models.calls import Completion, ModelFailed
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 
@@ -28,15 +27,13 @@ PROMPTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("prompts.tom
 Score = Annotated[float, Field(ge=0, le=HIGHEST)]
 
 
-class Scores(StrictReply):
-    """A score for each criterion, and whether the reply uses a memory."""
-
-    naturalness: Score
-    style: Score
-    memory: Score
-    support: Score
-    emotion: Score
-    remembers: bool
+FIELDS: dict[str, Any] = {**dict.fromkeys(SCORES, (Score, ...)), "remembers": (bool, ...)}
+Scores = create_model(
+    "Scores",
+    __base__=StrictReply,
+    __doc__="A score for each criterion, and whether the reply uses a memory.",
+    **FIELDS,
+)
 
 
 class Choice(StrictReply):
@@ -61,12 +58,8 @@ def rate(
 
     What the model does not say in the form that is asked for stays empty.
     """
-    counts = Counts()
-    questions: dict[tuple[str, str], list[Reply]] = defaultdict(list)
-    for reply in replies:
-        questions[reply.question].append(reply)
-    shuffled, ratings = random.Random(seed), {}
-    for own in questions.values():
+    counts, shuffled, ratings = Counts(), random.Random(seed), {}
+    for own in by_question(replies).values():
         own = shuffled.sample(own, len(own))
         marks = _choose(own, model, counts) if len(own) > 1 else {}
         for reply in own:

@@ -15,12 +15,12 @@ import csv
 import random
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from eval.reporting.render import safe_cell
 from eval.runs.run import Run
@@ -46,7 +46,8 @@ COLUMNS_TO_FILL = {
 """The columns that a rater fills in, and how."""
 COLUMNS = (*SHOWN, *COLUMNS_TO_FILL)
 Closest = Literal["x", "tie", ""]
-YES, NO, TIE = frozenset({"x", "yes", "1"}), frozenset({"", "no", "0"}), "tie"
+
+YES, NO = ("x", "yes", "1"), ("", "no", "0")
 
 
 class SheetUnusable(MemoirError):
@@ -135,12 +136,17 @@ def replies_of(runs: Sequence[Run], *, reference: bool = False) -> list[Reply]:
     return replies
 
 
-def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) -> list[dict[str, object]]:
-    """The lines of an empty sheet, of `limit` questions at most, in random order."""
+def by_question(replies: Iterable[Reply]) -> Mapping[tuple[str, str], list[Reply]]:
+    """The replies to each question."""
     questions: dict[tuple[str, str], list[Reply]] = defaultdict(list)
     for reply in replies:
         questions[reply.question].append(reply)
-    shuffled = random.Random(seed)
+    return questions
+
+
+def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) -> list[dict[str, object]]:
+    """The lines of an empty sheet, of `limit` questions at most, in random order."""
+    questions, shuffled = by_question(replies), random.Random(seed)
     order = shuffled.sample(sorted(questions), len(questions))[:limit]
     return [
         _line(reply, number)
@@ -212,13 +218,14 @@ def read(file: Path, replies: Iterable[Reply]) -> Filled:
         elif reply.id in ratings:
             faults.append(f"{where}: reply {reply.id} stands there a second time; the first line is kept")
         else:
-            scores = dict(_scores(line, where, faults))
-            mark = _closest(line["closest"], where, faults)
+            cells = _cells(line, where, faults)
+            scores = {name: cells[name] for name in SCORES if cells[name] is not None}
+            mark: Closest = cells["closest"] or ""
+            remembers = cells["remembers"]
             if mark and closest.setdefault(reply.question, number) != number:
                 earlier = closest[reply.question]
                 faults.append(f"{where}, closest: line {earlier} is marked for the same question; this is left out")
                 mark = ""
-            remembers = _remembers(line["remembers"], where, faults)
             if scores or mark or remembers:
                 # On a line without scores, an empty cell is one that was not filled in.
                 ratings[reply.id] = Rating(reply.id, scores, mark, remembers if scores or remembers else None)
@@ -245,35 +252,28 @@ def _lines(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
         raise SheetUnusable(f"{file} cannot be read: {fault}") from fault
 
 
-def _scores(line: Mapping[str, str], where: str, faults: list[str]) -> Iterator[tuple[str, float]]:
-    for name in SCORES:
+def _score(text: str) -> float | None:
+    score = float(text.replace(",", ".")) if text else None
+    if score is not None and not 0 <= score <= HIGHEST:
+        raise ValueError(text)
+    return score
+
+
+CELLS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    **dict.fromkeys(SCORES, (f"a number from 0 to {HIGHEST:g}", _score)),
+    "closest": ("x, tie or nothing", {**dict.fromkeys(YES, "x"), **dict.fromkeys(NO, ""), "tie": "tie"}.__getitem__),
+    "remembers": ("x or nothing", {**dict.fromkeys(YES, True), **dict.fromkeys(NO, False)}.__getitem__),
+}
+"""What is expected in a cell of each column to fill in, and what reads it."""
+
+
+def _cells(line: Mapping[str, str], where: str, faults: list[str]) -> dict[str, Any]:
+    """The value of each cell to fill in, None where it is empty or cannot be used; `faults` names the latter."""
+    values = dict.fromkeys(CELLS)
+    for name, (expected, read) in CELLS.items():
         cell = line[name].strip()
-        if not cell:
-            continue
         try:
-            score = float(cell.replace(",", "."))
-        except ValueError:
-            score = -1.0
-        if 0 <= score <= HIGHEST:
-            yield name, score
-        else:
-            faults.append(f"{where}, {name}: expected a number from 0 to {HIGHEST:g}, found {cell!r}; it is left out")
-
-
-def _remembers(cell: str, where: str, faults: list[str]) -> bool | None:
-    text = cell.strip().casefold()
-    if text not in YES | NO:
-        faults.append(f"{where}, remembers: expected x or nothing, found {text!r}; it is left out")
-        return None
-    return text in YES
-
-
-def _closest(cell: str, where: str, faults: list[str]) -> Closest:
-    text = cell.strip().casefold()
-    if text in YES:
-        return "x"
-    if text == TIE:
-        return "tie"
-    if text not in NO:
-        faults.append(f"{where}, closest: expected x, tie or nothing, found {text!r}; it is left out")
-    return ""
+            values[name] = read(cell.casefold())
+        except (ValueError, KeyError):
+            faults.append(f"{where}, {name}: expected {expected}, found {cell!r}; it is left out")
+    return values

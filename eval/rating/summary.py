@@ -1,6 +1,5 @@
 """What filled sheets say: means, agreement of the raters, which run's replies feel closest, and what goes together."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -9,7 +8,7 @@ import numpy as np
 from scipy.stats import binomtest, spearmanr
 
 from eval.metrics.intervals import INTERVALS, mean_figures
-from eval.rating.sheet import HIGHEST, SCORES, Filled, Reply
+from eval.rating.sheet import HIGHEST, SCORES, Filled, Reply, by_question
 from eval.reporting.render import format_figure, markdown_table
 from eval.types import Figure
 
@@ -101,11 +100,8 @@ def _mean(values: Sequence[float]) -> float | None:
 def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name: str) -> Agreement:
     import krippendorff
 
-    rows = np.full((len(sheets), len(rated)), np.nan)
-    for row, sheet in zip(rows, sheets, strict=True):
-        for n, reply in enumerate(rated):
-            if reply.id in sheet.ratings:
-                row[n] = sheet.ratings[reply.id].scores.get(name, np.nan)
+    ratings = ((sheet.ratings.get(reply.id) for reply in rated) for sheet in sheets)
+    rows = np.array([[each.scores.get(name, np.nan) if each else np.nan for each in row] for row in ratings])
     shared = (~np.isnan(rows)).sum(axis=0) > 1
     values = rows[:, shared]
     differ = len(np.unique(values[~np.isnan(values)])) > 1
@@ -144,9 +140,7 @@ def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[dict[ob
 
 
 def _matches(runs: Sequence[str], choices: Sequence[Marks], replies: Iterable[Reply]) -> Iterable[Match]:
-    replied: dict[object, set[str]] = defaultdict(set)
-    for reply in replies:
-        replied[reply.question].add(reply.run)
+    replied: Mapping[object, set[str]] = {q: {r.run for r in own} for q, own in by_question(replies).items()}
     for first, second in combinations(runs, 2):
         chosen = [run for of_rater in choices for q, run in of_rater.items() if {first, second} <= replied[q]]
         wins, losses = chosen.count(first), chosen.count(second)
@@ -175,7 +169,7 @@ def to_markdown(found: Summary) -> str:
         markdown_table(means, ["run", *names]),
     ]
     if found.agreement:
-        rows = [(name, each.n, *_agreed(each)) for name, each in found.agreement.items()]
+        rows = [(name, each.n, *map(_coefficient, (each.alpha, each.kappa))) for name, each in found.agreement.items()]
         parts += [markdown_table(rows, ["agreement on", "n", "alpha", "kappa"])]
     if found.matches:
         matches = [
@@ -185,10 +179,10 @@ def to_markdown(found: Summary) -> str:
         header = ["closest", "against", "wins", "losses", "ties", "p (sign test)"]
         parts += [markdown_table(matches, header)]
     if found.memory_and_support is not None:
-        parts += [f"Rank correlation of memory and support over all replies: {found.memory_and_support:.2f}"]
+        correlation = _coefficient(found.memory_and_support)
+        parts += [f"Rank correlation of memory and support over all replies: {correlation}"]
     return "\n\n".join([*parts, *(f"- {fault}" for fault in found.faults)])
 
 
-def _agreed(agreement: Agreement) -> tuple[str, str]:
-    alpha, kappa = ("" if value is None else f"{value:.2f}" for value in (agreement.alpha, agreement.kappa))
-    return alpha, kappa
+def _coefficient(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

@@ -51,7 +51,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
             f"{first.name} is a run of {first.spec.benchmark}, {second.name} one of {second.spec.benchmark}. Choose "
             "two runs of the same benchmark"
         )
-    before, after = _by_probe(first), _by_probe(second)
+    before, after = ({s.probe.id: s for s in run.samples(words=False)} for run in (first, second))
     ours, theirs = _scored(first, before), _scored(second, after)
     common = sorted(set(ours) & set(theirs))
     if not common:
@@ -69,10 +69,6 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     both_answer = first.has_reader and second.has_reader
     flips = tuple(_flips((before[p], after[p]) for p in common)) if both_answer else ()
     return Comparison(first.name, second.name, len(common), changed, differences, flips)
-
-
-def _by_probe(run: Run) -> dict[str, Sample]:
-    return {sample.probe.id: sample for sample in run.samples(words=False)}
 
 
 def _flips(pairs: Iterable[tuple[Sample, Sample]]) -> list[Flip]:

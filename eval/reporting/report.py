@@ -15,7 +15,7 @@ from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import RULE, verdict
 from eval.metrics.scores import Scored, figures, is_evidence, score
 from eval.runs.run import HistoryCosts, Run
-from eval.types import Cause, Costs, Figure, Prediction, Probe, Sample
+from eval.types import Cause, Costs, Figure, Probe, Sample
 from graph.models.registry import is_named
 
 MOST_EVIDENCE = 4
@@ -96,7 +96,7 @@ def report(run: Run) -> Report:
         agreement(judged) if judged else None,
         timing(samples, costs),
         {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
-        dict(Counter(_replied_by(s.prediction) for s in samples).most_common()) if by_model else {},
+        dict(Counter(s.prediction.reader or NOBODY for s in samples).most_common()) if by_model else {},
         _unreadable(samples),
         _unjudged(samples, benchmark) if answered else (),
         dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
@@ -126,11 +126,6 @@ def _unjudged(samples: Iterable[Sample], benchmark: Benchmark) -> tuple[str, ...
         by_rubric |= bool(sample.probe.gold.rubric)
     named = tuple(criterion.name for criterion in benchmark.criteria)
     return ("rubric_score", *named) if by_rubric else named
-
-
-def _replied_by(prediction: Prediction) -> str:
-    """The reader, the chat model that talked, or that it was neither."""
-    return prediction.reader or NOBODY
 
 
 def _with_counted_evidence(scored: Sequence[Scored], measure: Callable[[Sequence[Scored]], Figures]) -> Figures:

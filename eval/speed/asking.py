@@ -1,19 +1,17 @@
 """Search a bank from a new process, and measure its first answer, each search and its memory.
 
-`ask` starts the process. It reads the job as JSON and writes JSON lines: one for each answer, one with the process's
-memory, and one for each question of `Job.exact` with what words alone and meaning alone find.
+`ask` starts the process. It reads the job as JSON, writes a line after each question, and at the end what it measured.
 """
 
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
@@ -40,7 +38,7 @@ class Job:
 
     bank: str
     model: str
-    asks: tuple[tuple[int, str], ...]
+    asks: Sequence[tuple[int, str]]
     exact: int = 0
 
 
@@ -64,7 +62,7 @@ def ask(job: Job, watch: Callable[[int, int], None]) -> Measured:
 
     Raises `SearchProcessFailed` if the process ended early; its error messages are on standard error.
     """
-    measured, started = Measured(), time.perf_counter()
+    started, first_s, written = time.perf_counter(), 0.0, ""
     command = [sys.executable, "-m", "eval.speed.asking"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdin is not None
@@ -72,39 +70,33 @@ def ask(job: Job, watch: Callable[[int, int], None]) -> Measured:
         with process.stdin as questions, suppress(BrokenPipeError):
             json.dump(asdict(job), questions)
         for done, line in enumerate(process.stdout, start=1):
-            measured.first_s = measured.first_s or time.perf_counter() - started
-            _take(measured, json.loads(line))
+            first_s = first_s or time.perf_counter() - started
+            written = line
             watch(done, len(job.asks) + job.exact + 1)
     if process.returncode:
         raise SearchProcessFailed(f"the process that searched {job.bank} ended with status {process.returncode}")
-    return measured
+    return Measured(**json.loads(written) | {"first_s": first_s})
 
 
-def _take(measured: Measured, line: dict[str, Any]) -> None:
-    if "search_s" in line:
-        measured.encode_s.append(line["encode_s"])
-        measured.search_s.append(line["search_s"])
-    elif "memory_mib" in line:
-        measured.memory_mib = line["memory_mib"]
-    else:
-        measured.found.append((line["words"], line["meaning"]))
-
-
-def answers(job: Job) -> Iterator[dict[str, Any]]:
-    """Yield what the process writes, line by line."""
+def search(job: Job) -> Measured:
+    """Ask in this process, and print a line after each question."""
     embedder = Embedder(job.model)
-    searcher, now = Searcher(Bank(Path(job.bank)), embedder), datetime.now(UTC)
+    searcher, now, measured = Searcher(Bank(Path(job.bank)), embedder), datetime.now(UTC), Measured()
     for persona, question in job.asks:
         started = time.perf_counter()
         views = searcher.views([question])
         encoded = time.perf_counter()
         searcher.search(persona, views, now)
-        yield {"encode_s": encoded - started, "search_s": time.perf_counter() - encoded}
-    yield {"memory_mib": process_memory()}
+        measured.search_s.append(time.perf_counter() - encoded)
+        measured.encode_s.append(encoded - started)
+        print(flush=True)
+    measured.memory_mib = process_memory()
     for persona, question in job.asks[: job.exact]:
         views = searcher.views([question])
         words = _ranking(searcher.search(persona, views, now, WORDS), "lexical")
-        yield {"words": words, "meaning": _ranking(searcher.search(persona, views, now, MEANING), "dense")}
+        measured.found.append((words, _ranking(searcher.search(persona, views, now, MEANING), "dense")))
+        print(flush=True)
+    return measured
 
 
 def _ranking(hits: Sequence[Hit], by: str) -> Ranking:
@@ -120,13 +112,6 @@ def process_memory(pid: int | str = "self") -> dict[str, float]:
     return {name: int(fields[key].split()[0]) / 1024 for name, key in names.items() if key in fields}
 
 
-def _main() -> None:
-    job = json.load(sys.stdin)
-    job["asks"] = tuple((persona, question) for persona, question in job["asks"])
-    with suppress(KeyboardInterrupt):  # Ctrl-C reaches both processes; the parent reports it
-        for line in answers(Job(**job)):
-            print(json.dumps(line), flush=True)
-
-
 if __name__ == "__main__":
-    _main()
+    with suppress(KeyboardInterrupt):  # Ctrl-C reaches both processes; the parent reports it
+        print(json.dumps(asdict(search(Job(**json.load(sys.stdin))))))

@@ -1,15 +1,20 @@
 """Measure a bank at each size: encoding, importing, opening, searching, exactness, and plain ways to search."""
 
+import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from eval.play.models import CachedEmbedder
+from eval.reporting.render import markdown_table
+from eval.runs.provenance import machine
 from eval.speed import references
 from eval.speed.asking import TOP, Job, Measured, Ranking, ask
 from eval.speed.references import EXACT_MEANING, EXACT_WORDS, REFERENCES, Corpus, Question, Reference
@@ -38,15 +43,11 @@ ANY = "any size"
 RETRIEVAL = "retrieval"
 TIE = 1e-3
 
-
-@dataclass(frozen=True, slots=True)
-class SpeedRequest:
-    """What to measure: banks of one persona of each size, one bank of many personas, and the number of questions."""
-
-    sizes: tuple[int, ...]
-    personas: Size | None
-    questions: int = 100
-    seed: int = 0
+PACKAGES = ("numpy", "openvino", "torch", "sentence-transformers", "rank-bm25", "bm25s", "tantivy")
+METHOD = (
+    f"Synthetic conversations. Vectors: the first {ENCODED:,} turns have their own; all others are mixtures of three "
+    "of those, with their mean and spectrum. Questions are encoded by the model."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +62,21 @@ class SpeedFigure:
     note: str = ""
 
 
-def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watch) -> Iterator[SpeedFigure]:
-    """Yield each figure as soon as it is known; keep banks and embeddings in the folder."""
-    life = Life(request.seed)
+def measure(
+    life: Life, folder: Path, embedder: Embedder, watch: Watch, *, sizes: Iterable[int], many: Size, n: int
+) -> Iterator[SpeedFigure]:
+    """Measure banks of one persona of each of these `sizes`, and one of `many`, with `n` questions at each size.
+
+    Each figure is yielded as soon as it is known; banks and embeddings are kept in the folder.
+    """
     yield from _encoding(folder, life, embedder)
     cached = CachedEmbedder(folder / "embeddings.db", embedder)
-    sizes = [Size(1, n) for n in sorted(request.sizes)]
-    texts = _encoded(life, max(size.total for size in (*sizes, *filter(None, [request.personas]))), cached, watch)
+    growing = [Size(1, memories) for memories in sorted(sizes)]
+    texts = _encoded(life, max(size.total for size in (*growing, many)), cached, watch)
     before: tuple[Size, float] | None = None
-    for size in sizes:
+    for size in growing:
         # The same questions at every size: the smaller life is the beginning of the larger.
-        draw = np.random.default_rng([request.seed, 3])
-        questions = life.questions(request.questions, sessions_of(sizes[0], 0), draw)
+        questions = life.questions(n, sessions_of(growing[0], 0), np.random.default_rng([life.seed, 3]))
         made = make_bank(folder, size, life, texts, cached, watch)
         yield from _stored(made, size)
         p50 = 0.0
@@ -80,13 +84,11 @@ def measure(request: SpeedRequest, folder: Path, embedder: Embedder, watch: Watc
             p50 = figure.values["p50"] if figure.measure == RETRIEVAL else p50
             yield figure
         if before:
-            grown = {"": p50 / before[1]}
-            yield SpeedFigure(f"retrieval p50 over that at {before[0]}", "times", str(size), grown, request.questions)
+            yield SpeedFigure(f"retrieval p50 over that at {before[0]}", "times", str(size), {"": p50 / before[1]}, n)
         before = size, p50
-    if request.personas:
-        made = make_bank(folder, request.personas, life, texts, cached, watch)
-        yield from _stored(made, request.personas)
-        yield from _of_many(made, request.personas, life, embedder.model, watch)
+    made = make_bank(folder, many, life, texts, cached, watch)
+    yield from _stored(made, many)
+    yield from _of_many(made, many, life, embedder.model, watch)
 
 
 def _encoding(folder: Path, life: Life, embedder: Embedder) -> Iterator[SpeedFigure]:
@@ -215,3 +217,60 @@ def _opened(measured: Measured, size: str) -> Iterator[SpeedFigure]:
 def _milliseconds(seconds: Sequence[float]) -> dict[str, float]:
     p50, p95 = np.percentile(seconds, [50, 95]) * 1000 if seconds else (np.nan, np.nan)
     return {"p50": float(p50), "p95": float(p95)}
+
+
+# --- the table
+
+
+def conditions() -> dict[str, str]:
+    """Where, when, with what and how it was measured."""
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return {
+        "machine": machine(),
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "versions": f"Python {platform.python_version()}, {packages}",
+        "how": METHOD,
+    }
+
+
+def to_text(figures: Sequence[SpeedFigure]) -> str:
+    """The table, after lines on where and how it was measured."""
+    return "\n".join([*(f"{name}: {text}" for name, text in conditions().items()), "", _table(figures)])
+
+
+def to_markdown(figures: Sequence[SpeedFigure]) -> str:
+    """The table, after a paragraph on where and how it was measured."""
+    return f"{'; '.join(conditions().values())}\n\n{_table(figures)}"
+
+
+def _table(figures: Sequence[SpeedFigure]) -> str:
+    """One row for each measure, one column for each size."""
+    sizes = [*dict.fromkeys(f.size for f in figures if f.size != ANY), ANY]
+    rows: dict[str, dict[str, SpeedFigure]] = {}
+    for figure in figures:
+        rows.setdefault(f"{figure.measure} ({figure.unit})", {})[figure.size] = figure
+    table = [
+        [
+            _measure(name, by_size),
+            *(_cell(by_size.get(size)) for size in sizes),
+            " / ".join(dict.fromkeys(f"{figure.n:,}" for figure in by_size.values() if figure.n)),
+        ]
+        for name, by_size in rows.items()
+    ]
+    return markdown_table(table, ["measure", *sizes, "n"])
+
+
+def _measure(name: str, by_size: dict[str, SpeedFigure]) -> str:
+    statistics = next((f.values for f in by_size.values() if f.values), {})
+    return ", ".join(filter(None, [name, " / ".join(filter(None, statistics))]))
+
+
+def _cell(figure: SpeedFigure | None) -> str:
+    if figure is None:
+        return ""
+    return figure.note or " / ".join(_number(value) for value in figure.values.values())
+
+
+def _number(value: float) -> str:
+    """Three significant digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

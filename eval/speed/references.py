@@ -6,7 +6,9 @@ Each is built from the words as the bank indexes them, or from its vectors, and 
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,10 +86,7 @@ def brute_force(corpus: Corpus) -> Search:
 
 def bm25s(corpus: Corpus) -> Search:
     """bm25s: scores are computed when it is built and kept as a sparse matrix; raises `Missing` if not installed."""
-    try:
-        import bm25s as package
-    except ImportError as fault:
-        raise Missing("the bench needs bm25s: python -m pip install -r requirements-test.txt") from fault
+    package = _package("bm25s")
     index = package.BM25(k1=1.2, b=0.75)
     index.index([terms.split() for terms in corpus.terms], show_progress=False)
 
@@ -104,10 +103,7 @@ def bm25s(corpus: Corpus) -> Search:
 
 def tantivy(corpus: Corpus) -> Search:
     """Tantivy, a search engine in Rust, with its index in memory; raises `Missing` if not installed."""
-    try:
-        import tantivy as package
-    except ImportError as fault:
-        raise Missing("the bench needs tantivy: python -m pip install -r requirements-test.txt") from fault
+    package = _package("tantivy")
     builder = package.SchemaBuilder()
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
     builder.add_integer_field("id", stored=True)
@@ -135,6 +131,13 @@ def rank_bm25(corpus: Corpus) -> Search:
 
     index = BM25Okapi([terms.split() for terms in corpus.terms], k1=1.2, b=0.75)
     return lambda question: _best(corpus.ids, index.get_scores(list(question.terms)))
+
+
+def _package(name: str) -> Any:  # noqa: ANN401  # packages without types
+    try:
+        return import_module(name)
+    except ImportError as fault:
+        raise Missing(f"the bench needs {name}: python -m pip install -r requirements-test.txt") from fault
 
 
 def _best(ids: NDArray[np.int64], scores: NDArray[np.floating]) -> Ranking:

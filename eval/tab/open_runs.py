@@ -1,6 +1,5 @@
 """The runs that were opened last: answers and reports are read once and kept while the files stay the same."""
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -57,22 +56,19 @@ class OpenRuns:
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
-        self._open: OrderedDict[tuple[str, int, int, bool], OpenRun] = OrderedDict()
+        self._open = lru_cache(MAX_OPEN)(lambda name, *state: OpenRun(runs.get(name)))
+        self._last: OpenRun | None = None
         self._load_texts = lru_cache(maxsize=1)(load_texts)
 
     def open(self, name: str) -> OpenRun:
         """Open the run of that name; raises `UnknownRun` if there is none, or it cannot be read."""
         run = self.runs.get(name)
-        key = (run.name, _size(run, "predictions.jsonl"), _size(run, "verdicts.jsonl"), run.is_done)
-        opened = self._open.setdefault(key, OpenRun(run))
-        self._open.move_to_end(key)
-        while len(self._open) > MAX_OPEN:
-            self._open.popitem(last=False)
-        for other in self._open.values():
-            if other is not opened:
-                # The probes can take hundreds of megabytes; the report is kept.
-                vars(other).pop("samples", None)
-                vars(other).pop("scored", None)
+        opened = self._open(run.name, _size(run, "predictions.jsonl"), _size(run, "verdicts.jsonl"), run.is_done)
+        if self._last is not None and self._last is not opened:
+            # The probes can take hundreds of megabytes; the report is kept.
+            vars(self._last).pop("samples", None)
+            vars(self._last).pop("scored", None)
+        self._last = opened
         return opened
 
     def texts(self, opened: OpenRun, history: str) -> Mapping[str, str]:

@@ -1,10 +1,14 @@
-"""The tabs of a result: groups, metrics, published figures, abstention, errors and time, a class each."""
+"""The tabs of a result: groups, metrics, published figures, abstention, errors and time, a class each; their plots."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from eval.metrics.abstention import Curve
 from eval.reporting.render import (
     GROUP_METRICS,
     PUBLISHED_HEADER,
@@ -18,11 +22,20 @@ from eval.reporting.render import (
     timing_rows,
 )
 from eval.reporting.report import AXES, Report
-from eval.tab import plots
 from eval.tab.views import PLAIN_NAMES, metric_name
+from eval.types import Figure
 from memory.tab.events import Update
+from memory.tab.figure import new_figure
 from memory.tab.tables import build_table
 from memory.tab.templates import hint
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure as Plot
+
+SOFT = "#968a76"
+"""A grey that can be read on a light and on a dark page."""
+
+INK, RIBBON, MOSS, VIOLET = "#4d86b5", "#c0552f", "#6a9a5f", "#8a74c4"
 
 
 def table_value(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
@@ -73,7 +86,7 @@ class GroupsTab:
         for row in rows:
             missing = len(header) - len(row)
             row += [format_figure(values[row[0]]) if row[0] in values else ""] * missing
-        figure = plots.draw_groups(metric_name(metric or ""), values) if values else None
+        figure = draw_groups(metric_name(metric or ""), values) if values else None
         return {
             self.plot: gr.Plot(figure, visible=figure is not None),
             self.table: gr.Dataframe(table_value([metric_name(name) for name in header], rows), visible=bool(rows)),
@@ -131,7 +144,7 @@ class AbstentionTab:
     def show(self, report: Report) -> Update:
         """Show the abstentions of a report."""
         rows = abstention_rows(report)
-        figure = plots.draw_abstention(report.curve) if report.curve is not None else None
+        figure = draw_abstention(report.curve) if report.curve is not None else None
         return {
             self.head: hint("" if rows else "This run had no reader, so no question was answered or declined."),
             self.table: gr.Dataframe([list(row) for row in rows], visible=bool(rows)),
@@ -176,7 +189,7 @@ class TimeTab:
         """Show the times of a report."""
         nodes = {node: took for node, took in report.timing.items() if isinstance(took, Mapping)}
         return {
-            self.plot: gr.Plot(plots.draw_timing(nodes) if nodes else None, visible=bool(nodes)),
+            self.plot: gr.Plot(draw_timing(nodes) if nodes else None, visible=bool(nodes)),
             self.table: table_value(("step", "p50", "p95"), timing_rows(report.timing)),
             self.notes: hint(_describe_costs(report)),
         }
@@ -193,3 +206,70 @@ def _describe_costs(report: Report) -> str:
         kappa = f", kappa {format_fraction(agreement.kappa)}" if agreement.kappa is not None else ""
         parts.append(f"Judge and rule agree on {agreement.share:.0%} of {agreement.n:,}{kappa}.")
     return " ".join([*parts, f"Measured on {report.machine}."])
+
+
+# --- plots
+
+
+def draw_groups(metric: str, figures: Mapping[str, Figure]) -> Plot:
+    """Draw one metric of every group as bars from 0, with 95 % intervals."""
+    values = list(figures.values())
+    figure = _new_figure(escape(metric), 90 + 34 * len(values))
+    figure.add_bar(
+        x=[v.value for v in values],
+        y=[f"{escape(name)} (n {value.n})" for name, value in figures.items()],
+        orientation="h",
+        marker={"color": INK},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [v.high - v.value for v in values],
+            "arrayminus": [v.value - v.low for v in values],
+            "color": RIBBON,
+            "thickness": 1.5,
+        },
+        hovertemplate="%{y}: %{x:.3f}<extra></extra>",
+    )
+    figure.update_xaxes(range=[0, 1.02], zerolinecolor=SOFT)
+    return figure.update_yaxes(autorange="reversed", ticksuffix="  ")
+
+
+def draw_abstention(curve: Curve) -> Plot:
+    """Draw precision, recall and F1 of abstaining, and false refusals, by threshold on the reader's confidence."""
+    lines = (
+        ("precision", curve.precision, INK),
+        ("recall", curve.recall, MOSS),
+        ("F1", curve.f1, RIBBON),
+        ("false refusals", curve.false_refusal_rate, VIOLET),
+    )
+    figure = _new_figure("If it abstained below this confidence", 340)
+    for name, values, colour in lines:
+        figure.add_scatter(x=curve.threshold, y=values, name=name, mode="lines", line={"color": colour})
+    figure.update_xaxes(zerolinecolor=SOFT, title={"text": "threshold", "font": {"size": 14}})
+    figure.update_yaxes(range=[0, 1.02], zerolinecolor=SOFT)
+    return figure.update_layout(legend_y=-0.28)
+
+
+def draw_timing(spread: Mapping[str, Mapping[str, float]]) -> Plot:
+    """Draw the milliseconds of each node, median and 95th percentile."""
+    figure = _new_figure("Milliseconds per question", 110 + 40 * len(spread))
+    for part, colour in (("p50", INK), ("p95", RIBBON)):
+        figure.add_bar(
+            x=[took[part] for took in spread.values()],
+            y=[escape(node) for node in spread],
+            orientation="h",
+            name=part,
+            marker={"color": colour},
+            hovertemplate="%{y}: %{x:.1f} ms<extra></extra>",
+        )
+    figure.update_xaxes(zerolinecolor=SOFT, rangemode="tozero")
+    figure.update_yaxes(autorange="reversed", ticksuffix="  ")
+    return figure.update_layout(barmode="group", legend_y=-0.1)
+
+
+def _new_figure(title: str, height: int) -> Plot:
+    return new_figure(height).update_layout(
+        title={"text": title, "font": {"size": 15}, "x": 0.012, "xanchor": "left", "xref": "container"},
+        margin={"r": 14, "t": 44},
+        font={"color": SOFT, "size": 14, "family": "Source Sans Pro, sans-serif"},
+    )

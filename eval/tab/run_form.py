@@ -171,15 +171,8 @@ class RunForm:
 
 def _build_control(control: Control, value: object) -> gr.Number | gr.Dropdown:
     name = f"eval-{control.setting.replace('.', '-')}"
+    common: dict[str, Any] = {"label": control.label, "min_width": 165, "elem_id": name}
     if control.choices:
-        return gr.Dropdown(list(control.choices), value=str(value), label=control.label, min_width=165, elem_id=name)
+        return gr.Dropdown(list(control.choices), value=str(value), **common)
     assert isinstance(value, int | float)
-    return gr.Number(
-        float(value),
-        label=control.label,
-        minimum=control.lowest,
-        maximum=control.highest,
-        step=control.step,
-        min_width=165,
-        elem_id=name,
-    )
+    return gr.Number(float(value), minimum=control.lowest, maximum=control.highest, step=control.step, **common)

@@ -131,17 +131,8 @@ class RunsPanel:
     @property
     def outputs(self) -> list[Any]:
         """The components that the handlers update."""
-        parts = [
-            self.selected,
-            self.table,
-            self.card,
-            self.actions,
-            self.other,
-            self.compare,
-            self.rating,
-            self.confirm,
-        ]
-        return [*parts, self.outcome, self.flips, self.differences, self.download]
+        selection = [self.selected, self.card, self.actions, self.other, self.compare, self.rating, self.confirm]
+        return [self.table, *selection, self.outcome, self.flips, self.differences, self.download]
 
     def show(self) -> Update:
         """List the runs, none selected."""

@@ -1,6 +1,5 @@
 """Render runs and probes as HTML, from the templates in assets/web/templates."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -10,7 +9,6 @@ from eval.reporting.render import METRICS, format_fraction, headlines
 from eval.reporting.report import Report
 from eval.runs.experiment import changed_settings
 from eval.runs.run import Run
-from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus
 from eval.types import Figure, Sample
 from memory.formatting import clip, format_count, format_duration, format_time
@@ -123,11 +121,6 @@ def _describe_answer(sample: Sample) -> str:
     if not prediction.abstained:
         return prediction.answer or "none: there was no reader"
     return f"{prediction.answer or 'I don’t know'} (declined: {prediction.reason or 'no reason given'})"
-
-
-def render_evidence(pieces: Sequence[EvidencePiece]) -> Markup:
-    """Render what became of each piece of a probe's evidence."""
-    return render("evidence.html", pieces=pieces)
 
 
 def render_trace(sample: Sample) -> Markup:

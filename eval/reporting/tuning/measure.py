@@ -3,23 +3,14 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
-from eval.metrics.significance import Difference
+from eval.metrics.intervals import INTERVALS
+from eval.metrics.significance import SIGNIFICANT, TESTED, Difference, holm
+from eval.reporting.render import markdown_table
 from eval.reporting.results import LINES, available
-from eval.reporting.tuning.choice import (
-    FIGURES,
-    Constants,
-    ProbeValue,
-    Trial,
-    Values,
-    change,
-    choose,
-    constants_of,
-    mean,
-    off,
-    paired,
-    trials,
-)
+from eval.reporting.tuning import choice
+from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial, Values
 from eval.reporting.tuning.players import Measurements, Part, PartValues, play
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings
@@ -28,6 +19,9 @@ from eval.runs.provenance import code_version, machine
 from eval.types import Figure, Watch
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
+
+LABELS = {"search.dense_weight": "meaning", "views": "views of the dialogue"}
+"""What is off where a constant is, if its name does not say it."""
 
 
 class TooFewBenchmarks(MemoirError):
@@ -90,7 +84,7 @@ def measure(
     }
     work = [(part, history) for part, request in requests.items() for history in evaluator.histories(request)]
     with play(work, experiment, evaluator.settings.cache_path, jobs=jobs, encoder=encoder) as measured:
-        return _tune(measured, [line.benchmark for line, _ in here], constants_of(experiment), watch)
+        return _tune(measured, [line.benchmark for line, _ in here], choice.constants_of(experiment), watch)
 
 
 def _tune(measured: Measurements, benchmarks: Sequence[str], today: Constants, watch: Watch) -> Tuning:
@@ -99,8 +93,8 @@ def _tune(measured: Measurements, benchmarks: Sequence[str], today: Constants, w
     def on_everything(constants: Constants) -> Values:
         return _by_benchmark(measured.measure(constants, everything))
 
-    in_view = choose(on_everything, lambda done, total: watch("everything in view", done, total))
-    tried = trials(on_everything, in_view)
+    in_view = choice.choose(on_everything, lambda done, total: watch("everything in view", done, total))
+    tried = choice.trials(on_everything, in_view)
     left_out = []
     for name in benchmarks:
         chosen = _choose_without(name, measured, benchmarks, watch)
@@ -111,7 +105,7 @@ def _tune(measured: Measurements, benchmarks: Sequence[str], today: Constants, w
 def _choose_without(name: str, measured: Measurements, benchmarks: Sequence[str], watch: Watch) -> Constants:
     """The constants for the tuning halves of the other benchmarks."""
     others = [Part(other, "tuning") for other in benchmarks if other != name]
-    return choose(
+    return choice.choose(
         lambda constants: _by_benchmark(measured.measure(constants, others)),
         lambda done, total: watch(f"without {name}", done, total),
     )
@@ -123,14 +117,14 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
     return LeftOut(
         name,
         chosen,
-        mean(left_out),
-        mean(seen),
-        mean(chat),
-        change(seen, left_out),
-        change(chat, left_out),
+        choice.mean(left_out),
+        choice.mean(seen),
+        choice.mean(chat),
+        choice.change(seen, left_out),
+        choice.change(chat, left_out),
         {
-            constant: paired(left_out, measured.measure({**chosen, constant: value}, [part])[part])
-            for constant, value in off().items()
+            constant: choice.paired(left_out, measured.measure({**chosen, constant: value}, [part])[part])
+            for constant, value in choice.off().items()
             if chosen[constant] != value
         },
         len({each.history for each in left_out}),
@@ -144,3 +138,118 @@ def _by_benchmark(values: PartValues) -> Values:
     for part, of_part in values.items():
         found[part.benchmark].extend(of_part)
     return found
+
+
+# --- the tables
+
+
+def to_markdown(found: Tuning) -> str:
+    """The left-out figures, the choices, and what each value of the grid gave."""
+    parts = (
+        f"{found.machine}, {date.today()}, code {found.code}, {found.settings} settings measured. A benchmark's figure "
+        f"is the mean of {_figures(found)}.",
+        "Each benchmark left out: the points of 100 of its reporting half with the constants that the tuning halves of "
+        "the others chose, with those chosen on both halves of all, and with those of a chat; changes of the pairs. "
+        f"{INTERVALS}.",
+        _left_out(found.left_out),
+        "What each factor is worth to a benchmark that had no part in its choice: the change of the left-out figure "
+        f"without it, in points. {TESTED}.",
+        _without(found.left_out),
+        "The constants that were chosen. " + _agreement(found),
+        _choices(found),
+        "Each value of the grid beside the choice with everything in view (+), in points: the mean over benchmarks, "
+        "its change with one standard error over histories, and each benchmark.",
+        _grid(found),
+    )
+    return "\n\n".join(parts)
+
+
+def _figures(found: Tuning) -> str:
+    benchmarks: dict[tuple[str, ...], list[str]] = {}
+    for each in found.left_out:
+        benchmarks.setdefault(FIGURES[each.benchmark], []).append(each.benchmark)
+    return "; ".join(f"{' and '.join(names)} ({', '.join(of)})" for names, of in benchmarks.items())
+
+
+def _left_out(left_out: Sequence[LeftOut]) -> str:
+    rows = [
+        [
+            each.benchmark,
+            str(each.lost.n),
+            str(each.histories),
+            str(each.tuning),
+            _points(each.figure),
+            _points(each.in_view),
+            _interval(each.lost),
+            _points(each.today),
+            _interval(each.gained),
+        ]
+        for each in left_out
+    ]
+    averages = [[each.figure, each.in_view, each.lost.value, each.today, each.gained.value] for each in left_out]
+    figure, in_view, lost, today, gained = (sum(column) / len(column) for column in zip(*averages, strict=True))
+    signs = (_points(figure), _points(in_view), f"{100 * lost:+.1f}", _points(today), f"{100 * gained:+.1f}")
+    header = ["left out", "n", "histories", "n tuning", "left-out", "in view", "change", "of a chat", "change"]
+    return markdown_table([*rows, ["mean", "", "", "", *signs]], header)
+
+
+def _without(left_out: Sequence[LeftOut]) -> str:
+    tested = [(constant, each) for constant in GRID for each in left_out if constant in each.without]
+    corrected = holm([each.without[constant].p for constant, each in tested])
+    cells = dict.fromkeys(((constant, each.benchmark) for constant in GRID for each in left_out), "off")
+    for (constant, each), p in zip(tested, corrected, strict=True):
+        change = each.without[constant]
+        star = "*" if p < SIGNIFICANT else ""
+        cells[constant, each.benchmark] = (
+            f"{100 * change.difference:+.1f}{star} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
+        )
+    rows = [
+        [f"no {LABELS.get(constant, _short(constant))}", *(cells[constant, each.benchmark] for each in left_out)]
+        for constant in GRID
+    ]
+    return markdown_table(rows, ["", *(each.benchmark for each in left_out)])
+
+
+def _choices(found: Tuning) -> str:
+    choices = {
+        **{f"without {each.benchmark}": each.constants for each in found.left_out},
+        "everything in view": found.in_view,
+        "of a chat": found.today,
+    }
+    return markdown_table([[label, *map(_value, c.values())] for label, c in choices.items()], ["", *map(_short, GRID)])
+
+
+def _agreement(found: Tuning) -> str:
+    """Which factors every choice leaves off, and which constants every choice has the same."""
+    choices: list[Constants] = [each.constants for each in found.left_out]
+    same = {name: values[0] for name in GRID if len(set(values := [c[name] for c in choices])) == 1}
+    off = [_short(name) for name, value in same.items() if value == GRID[name][0]]
+    others = [f"{_short(name)} {_value(value)}" for name, value in same.items() if value != GRID[name][0]]
+    return f"Off in all left-out choices: {', '.join(off) or 'none'}; the same in all: {', '.join(others) or 'none'}."
+
+
+def _grid(found: Tuning) -> str:
+    benchmarks = [each.benchmark for each in found.left_out]
+    rows = []
+    for trial in found.trials:
+        chosen = trial.value == found.in_view[trial.name]
+        change = "+" if chosen else f"{100 * trial.change.value:+.2f} ± {100 * trial.change.error:.2f}"
+        figures = [_points(trial.figures[benchmark]) for benchmark in benchmarks]
+        rows.append([_short(trial.name), _value(trial.value), _points(trial.figure), change, *figures])
+    return markdown_table(rows, ["constant", "value", "mean", "change", *benchmarks])
+
+
+def _points(figure: float) -> str:
+    return f"{100 * figure:.1f}"
+
+
+def _interval(change: Figure) -> str:
+    return f"{100 * change.value:+.1f} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _value(value: float) -> str:
+    return {False: "off", True: "on"}[value] if isinstance(value, bool) else f"{value:g}"
