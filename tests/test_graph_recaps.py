@@ -107,6 +107,14 @@ def test_of_two_names_the_latest_is_told(services, ida):
     assert ("Anna" in told, "Noor" in told) == (True, False)
 
 
+def test_who_is_known_is_told_without_the_rest(marlow):
+    quill = marlow.again(persona=marlow.services.bank.create_persona(PersonaDraft("Quill")))
+    quill.say("I live in Porto.")
+    quill.say("My sister Ana is a vet.")
+    told = quill.say("who do i know?").reading
+    assert (told.answer.splitlines()[1:], len(told.citations)) == (["- Ana is your sister. [1]"], 1)
+
+
 def test_nothing_later_than_the_moment_asked_about_is_told(ida):
     before = ida.now - timedelta(days=1)
     ida.say("My name is Anna.")

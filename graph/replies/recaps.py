@@ -15,7 +15,7 @@ from graph.understanding.sentences import shorten, split
 from graph.understanding.times import describe_day
 from memory.bank.bank import Bank
 from memory.bank.queries.told import facts_told, lines_told
-from memory.search.tokens import content_terms, terms
+from memory.search.tokens import content_terms, terms, words
 from memory.types import Memory, TimeSpan
 
 Recap = Literal["just", "today", "last time", "so far", "about me"]
@@ -103,6 +103,9 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
     latest = {memory.attribute or memory.id: memory for memory in reversed(known)}
     facts = sorted(latest.values(), key=lambda memory: (_place(memory), memory.id))
     lines = lines_of_recap(kind, ask, bank)
+    if kind == "about me" and "who" in words(ask.text)[:2]:
+        facts = [fact for fact in facts if fact.store == "relationship"]
+        return _listed("These are the ones I know of:", list(_stated(facts[:MOST_FACTS]))) or Reading(_NOTHING[kind])
     if kind == "about me":
         facts = facts[:MOST_FACTS]
         told = [*_stated(facts), *(_repeated(lines, known) if len(facts) < FEW_FACTS else ())]
