@@ -150,7 +150,10 @@ def _revised(ask: Ask, hits: Sequence[Hit], revision: Revision) -> TurnState:
 
 
 def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Services) -> ReaderOutput:
-    """The reply where nothing is asked: one to small talk, the memory that the message brings up, or a greeting."""
+    """The reply where nothing is asked: one to small talk, the memory that the message brings up, or a greeting.
+
+    Where something was said before, a greeting would be odd.
+    """
     if message.news in (LOSS, CRISIS) or message.small_talk:
         what = message.small_talk or message.news
         said = reply(SMALL_TALK[message.small_talk], ask, services.bank) if message.small_talk else ""
@@ -160,7 +163,8 @@ def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Service
     line = TraceLine("read", f"nothing was asked ({message.classes.likeliest_kind}); {why}")
     if reminder is not None:
         return ReaderOutput(reminder, _unread(hits, reminder.citations[0].memory.id), line)
-    return ReaderOutput(Reading("" if message.statements else manner(ask.persona.manner).greeting), _unread(hits), line)
+    said = acknowledge(message, ask, services.bank) if ask.dialogue else manner(ask.persona.manner).greeting
+    return ReaderOutput(Reading("" if message.statements else said), _unread(hits), line)
 
 
 def _unread(hits: Sequence[Hit], brought_up: int | None = None) -> tuple[Hit, ...]:
