@@ -70,7 +70,7 @@ class DemoMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request with the page of the visitor who sent it, or with the way to become one."""
         request = Request(scope, receive)
-        visitor = _id(request.cookies.get(COOKIE, ""))
+        visitor = digest(request.cookies.get(COOKIE, ""))
         if visitor not in self._seen:
             await self._admit(request, visitor)(scope, receive, send)
             return
@@ -108,7 +108,7 @@ class DemoMiddleware:
         token = secrets.token_urlsafe(32)
         if len(self._offered) >= MAX_OFFERED:
             del self._offered[next(iter(self._offered))]
-        self._offered[_id(token)] = None
+        self._offered[digest(token)] = None
         response = _redirect(BEGIN, request)
         secure = "; Secure" if request.url.scheme == "https" else ""
         # Starlette writes "Partitioned" on Python 3.14 only: another site's page gets a cookie of its own with it.
@@ -127,11 +127,6 @@ class DemoMiddleware:
                 await send({"type": "http.response.body"} if ended else message)
 
         return send_if_here
-
-
-def _id(token: str) -> str:
-    """The id of a visitor, by the token in the cookie: 32 digits of its hash."""
-    return digest(token)[:32]
 
 
 def _redirect(path: str, request: Request) -> Response:

@@ -116,14 +116,12 @@ class JsonTokens:
 
 
 class RequestLimits:
-    """Middleware before the whole app; `hosts` are the host names it answers to, None for any."""
+    """Middleware before the whole app; `hosts` are the host names it answers to, None for any; `most_upload`: bytes."""
 
-    def __init__(
-        self, app: ASGIApp, *, hosts: Collection[str] | None, most_upload_bytes: int = MAX_UPLOAD_BYTES
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None, most_upload: int = MAX_UPLOAD_BYTES) -> None:
         self._app = app
         self._hosts = hosts
-        self._most_upload_bytes = most_upload_bytes
+        self._most_upload = most_upload
         self._budget = RequestBudget()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -171,7 +169,7 @@ class RequestLimits:
         return None
 
     def _limit(self, path: str) -> int:
-        return SHORT.get(path, self._most_upload_bytes if path.startswith(UPLOAD) else MAX_BODY_BYTES)
+        return SHORT.get(path, self._most_upload if path.startswith(UPLOAD) else MAX_BODY_BYTES)
 
 
 class FileLimits:

@@ -98,10 +98,8 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
 
     hosts = LOOPBACK if settings.host in LOOPBACK and not (login or demo) else None
     most = VISITOR_UPLOAD_BYTES if demo else MAX_UPLOAD_BYTES
-    middleware = [
-        Middleware(SecurityHeaders, frames=settings.demo_frame if demo else ""),
-        Middleware(RequestLimits, hosts=hosts, most_upload_bytes=most),
-    ]
+    framed = Middleware(SecurityHeaders, frames=settings.demo_frame if demo else "")
+    middleware = [framed, Middleware(RequestLimits, hosts=hosts, most_upload=most)]
     return Starlette(routes=[Mount("/", login or demo or only_page)], middleware=middleware, lifespan=lifespan)
 
 

@@ -21,13 +21,7 @@ from starlette.types import ASGIApp
 
 from graph.learning.learner import Learner
 from graph.server.page import PageIsolation, mount_page
-from graph.server.request_limits import (
-    MAX_UPLOAD_BYTES,
-    MAX_UPLOADS,
-    VISITOR_UPLOAD_BYTES,
-    VISITOR_UPLOADS,
-    FileLimits,
-)
+from graph.server.request_limits import MAX_UPLOAD_BYTES, MAX_UPLOADS, VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS, FileLimits
 from graph.server.services import Background, build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Services
@@ -54,9 +48,8 @@ class PageOpener:
         self._model = load_chat_model(settings)
         gr.set_static_paths(list(PICTURES))  # else a page copies its pictures into its uploads
         self._pages: dict[Path, gr.Blocks] = {}
-        demo = settings.demo
-        self._most_upload_bytes = VISITOR_UPLOAD_BYTES if demo else MAX_UPLOAD_BYTES
-        self._most_uploads = VISITOR_UPLOADS if demo else MAX_UPLOADS
+        self._most_upload = VISITOR_UPLOAD_BYTES if settings.demo else MAX_UPLOAD_BYTES
+        self._most_uploads = VISITOR_UPLOADS if settings.demo else MAX_UPLOADS
 
     @asynccontextmanager
     async def open(self, user_id: str) -> AsyncIterator[ASGIApp]:
@@ -105,7 +98,7 @@ class PageOpener:
         services, background = build_services(self._settings, self._model, path)
         import_sample(services.bank)
         page = self._build_page(services, background, name)
-        app = mount_page(page, uploads, self._most_upload_bytes)
+        app = mount_page(page, uploads, self._most_upload)
         # Gradio accepts any upload on any page, so each page is told which upload folders are not its user's.
         page.blocked_paths = [str(folder) for folder in self._pages]
         for other in self._pages.values():
@@ -121,9 +114,10 @@ def _close(learner: Learner, uploads: Path) -> None:
 
 
 def delete_folder(folder: Path) -> None:
-    """Delete a folder. What is still being written to its bank fails, and leaves nothing there."""
-    if folder.exists():
-        shutil.rmtree(folder.rename(folder.with_name(f"{folder.name}-deleted")), ignore_errors=True)
+    """Delete a folder, renamed first, so that what is still being written to its bank fails and leaves nothing."""
+    with suppress(OSError):
+        folder = folder.rename(folder.with_name(f"{folder.name}-deleted"))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 class UserPages:

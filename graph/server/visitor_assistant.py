@@ -25,11 +25,7 @@ ANSWER_TOKENS = 4_000
 2,400, the reply at most 1,000, and its check some more."""
 
 TOO_MANY = "This demo takes at most {} messages in ten minutes. Your message was not stored. Send it again in {}."
-USED_UP = "You have used this demo's chat model as much as one visitor may. Memoir answers without it for {}."
-
-
-class TooManyMessages(MemoirError):
-    """The visitor has to wait before the next message; this one was not stored."""
+USED_UP = "You have used the demo's chat model as much as a visitor may in an hour. Memoir answers without it for {}."
 
 
 class TokenBudget:
@@ -69,11 +65,7 @@ class VisitorAssistant(Assistant):
         self._lock = threading.Lock()  # calls of programs come in threads of their own
 
     async def stream(self, ask: Ask) -> AsyncGenerator[Event, None]:
-        """Answer one message; the last event is the `Answer`.
-
-        Raises:
-            TooManyMessages: the visitor has to wait; nothing was stored.
-        """
+        """Answer one message, as `Assistant.stream` does; raise `MemoirError` if the visitor has to wait for it."""
         with self._lock:
             self._count_message()
             without = self.services.model is not None and not self._tokens.begin()
@@ -85,7 +77,7 @@ class VisitorAssistant(Assistant):
     def _count_message(self) -> None:
         now = self._clock()
         if len(self._sent) == MESSAGES and (wait := self._sent[0] + MESSAGES_SECONDS - now) > 0:
-            raise TooManyMessages(TOO_MANY.format(MESSAGES, format_duration(wait)))
+            raise MemoirError(TOO_MANY.format(MESSAGES, format_duration(wait)))
         self._sent.append(now)
 
     def _count_answer(self, answer: Answer, *, without: bool) -> Answer:
