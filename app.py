@@ -1,6 +1,7 @@
 """Memoir in the browser: `python app.py` serves it on http://127.0.0.1:7860 (MEMOIR_HOST, MEMOIR_PORT).
 
-With `--auth` users log in, each to a page and a bank of their own; `python -m memory user` manages them.
+With `--auth` users log in, each to a page and a bank of their own; `python -m memory user` manages them. With `--demo`
+each visitor has a page and a bank until an hour after they leave.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from graph.server.page import Page
 from graph.server.request_limits import MAX_QUEUED
 from graph.server.services import Background
 from graph.server.site import build_site, serve
+from graph.server.visitor_assistant import VisitorAssistant
 from graph.state import Services
 from graph.tab.chat_tab import ChatTab
 from memory.cli.errors import run_command
@@ -37,22 +39,24 @@ from memory.tab.templates import LOGO, render
 def build_page(settings: EvalSettings, services: Services, background: Background, user: str = "") -> gr.Blocks:
     """Build the page with its tabs.
 
-    A user who logged in can neither choose the chat model nor evaluate: both reach files and addresses of the server.
+    Users who logged in and visitors of a demo can neither choose the chat model nor evaluate: both reach files and
+    addresses of the server.
     """
-    assistant = Assistant(services)
+    assistant = VisitorAssistant(services, settings.demo_tokens) if settings.demo else Assistant(services)
+    is_owner = not (user or settings.demo)
     page: gr.Blocks
     with Page(title="Memoir", analytics_enabled=False) as page:
         # First: Gradio numbers later events of the same name ("forget_1").
         PublicApi(assistant, background.indexer, background.learner).add_to_page()
-        gr.HTML(render("page_header.html", logo=LOGO.as_posix(), user=user), padding=False)
+        gr.HTML(render("page_header.html", logo=LOGO.as_posix(), user=user, demo=settings.demo), padding=False)
         with gr.Tabs(elem_classes="memoir-tabs"):
             with gr.Tab("Chat", id="chat"):
-                chat = ChatTab(page, assistant, background.indexer, background.learner, choose_model=not user)
+                chat = ChatTab(page, assistant, background.indexer, background.learner, choose_model=is_owner)
             with gr.Tab("Memory", id="memory") as tab:
                 MemoryTab(
                     services.bank, lambda: assistant.services.searcher, tab, chat.persona, chat.new_persona.created
                 )
-            if not user:
+            if is_owner:
                 with gr.Tab("Evaluate", id="evaluate") as tab:
                     EvaluateTab(tab, Evaluator(settings), services.searcher.embedder)
         page.queue(api_open=False, max_size=MAX_QUEUED)
@@ -69,11 +73,12 @@ def main(argv: list[str] | None = None) -> int:
     """Serve until interrupted; return 1 if that is not possible, 2 for wrong arguments."""
     parser = argparse.ArgumentParser(prog="app.py", description="Memoir in the browser.")
     parser.add_argument("--auth", action="store_true", help="let several users log in, each with a bank of their own")
+    parser.add_argument("--demo", action="store_true", help="let anyone in, each with a bank that is deleted later")
     arguments = parser.parse_args(argv)
 
     def run() -> int:
         settings = EvalSettings()
-        settings = settings.model_copy(update={"auth": True}) if arguments.auth else settings
+        settings = settings.model_copy(update={name: True for name, chosen in vars(arguments).items() if chosen})
         serve(settings, partial(build_page, settings))
         return 0
 

@@ -76,6 +76,15 @@ class Settings(BankSettings):
     host: str = Field("127.0.0.1", description="address the app listens on")
     port: int = Field(7860, ge=0, le=65535, description="port the app listens on")
     auth: bool = Field(False, description="several users log in, each with a bank of their own")
+    demo: bool = Field(False, description="serve a public demo: each visitor has a bank until an hour after they leave")
+    demo_tokens: int = Field(
+        50_000, ge=0, le=10_000_000, description="tokens of the chat model for each visitor of the demo, an hour"
+    )
+    demo_frame: str = Field(
+        "",
+        pattern=r"^(https://[\w.*:-]+ ?)*$",
+        description="origins whose pages may show the demo in a frame, separated by spaces: https://huggingface.co",
+    )
     classifier: ClassifierEngine = Field(
         "learned", description="classifier of messages: learned, none, llm or llm-few-shot"
     )

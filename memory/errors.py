@@ -17,6 +17,10 @@ class BankUnavailable(MemoirError):
     """The bank's file cannot be opened, read or written: read-only, disk full, locked for too long or no database."""
 
 
+class BankFull(BankUnavailable):
+    """The bank would hold more memories than it may."""
+
+
 class BankTooNew(MemoirError):
     """The bank was written by a later version of Memoir."""
 

@@ -157,7 +157,7 @@ class LoginMiddleware:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return self._users.authenticate_token(token.strip())
-        login = self._logins.get(_digest(request.cookies.get(COOKIE, "")))
+        login = self._logins.get(digest(request.cookies.get(COOKIE, "")))
         if login is None or login.expires < self._clock():
             return None
         user = self._users.get(login.user_id)
@@ -209,9 +209,9 @@ class LoginMiddleware:
     def _start_login(self, request: Request, user: User) -> Response:
         token, now = secrets.token_urlsafe(32), self._clock()
         self._logins = {key: login for key, login in self._logins.items() if login.expires >= now}
-        self._logins[_digest(token)] = Login(user.id, user.password, now + LOGIN_SECONDS)
+        self._logins[digest(token)] = Login(user.id, user.password, now + LOGIN_SECONDS)
         # A browser continues to the page; gradio_client takes the cookie and expects JSON.
-        response: Response = RedirectResponse("/", 303) if _is_browser(request) else JSONResponse({"success": True})
+        response: Response = RedirectResponse("/", 303) if is_browser(request) else JSONResponse({"success": True})
         https = request.url.scheme == "https"
         browser = secrets.token_urlsafe(16)
         cookies = (COOKIE, token, LOGIN_SECONDS), (BROWSER, f"{browser}.{_proof(user, browser)}", BROWSER_SECONDS)
@@ -221,7 +221,7 @@ class LoginMiddleware:
 
     def _logout(self, request: Request, user: User) -> Response:
         """End the login of this browser, or with `?everywhere` all logins of the user; tokens stay."""
-        ended = _digest(request.cookies.get(COOKIE, ""))
+        ended = digest(request.cookies.get(COOKIE, ""))
         of_user = user.id if "everywhere" in request.query_params else None
         self._logins = {key: login for key, login in self._logins.items() if key != ended and login.user_id != of_user}
         response = RedirectResponse("/login", 303)
@@ -236,13 +236,14 @@ class LoginMiddleware:
 
 
 def _ask_to_log_in(request: Request) -> Response:
-    if request.method == "GET" and _is_browser(request):
+    if request.method == "GET" and is_browser(request):
         return RedirectResponse("/login", 303)
     error = "Log in first: with name and password at /login, or with a token from `python -m memory user token NAME`."
     return JSONResponse({"error": error}, 401, {"WWW-Authenticate": "Bearer"})
 
 
-def _is_browser(request: Request) -> bool:
+def is_browser(request: Request) -> bool:
+    """Whether the client shows pages, as opposed to a program or a request of a page's script."""
     return "text/html" in request.headers.get("accept", "")
 
 
@@ -251,5 +252,6 @@ def _proof(user: User, browser: str) -> str:
     return hmac.new(user.password.encode(), browser.encode(), "sha256").hexdigest()
 
 
-def _digest(token: str) -> str:
+def digest(token: str) -> str:
+    """What is kept of a token, from which it cannot be found."""
     return hashlib.sha256(token.encode()).hexdigest()

@@ -23,7 +23,6 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graph.server.api import return_json
-from graph.server.request_limits import MAX_UPLOAD_BYTES
 from memory.errors import MemoirError
 from memory.tab.templates import LOGO, WEB
 
@@ -51,7 +50,7 @@ class Page(gr.Blocks):
             raise gr.Error(message, duration=12) from error
 
 
-def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
+def mount_page(page: gr.Blocks, uploads: Path, most_upload_bytes: int) -> FastAPI:
     """Make an app of one page, with its look and its MCP server; its uploads go to a folder of their own."""
     app = FastAPI(openapi_url=None)
     gr.mount_gradio_app(
@@ -64,7 +63,7 @@ def mount_page(page: gr.Blocks, uploads: Path) -> FastAPI:
         favicon_path=str(LOGO),
         footer_links=[],
         run_history=False,  # it would keep in the browser what was said
-        max_file_size=MAX_UPLOAD_BYTES,
+        max_file_size=most_upload_bytes,
         ssr_mode=False,
         enable_monitoring=False,
         show_error=False,  # else Gradio shows the text of any error, which may name files of the server

@@ -35,6 +35,9 @@ MAX_TOKENS = 20_000
 """Most brackets, braces and commas of a body that is no upload, outside its strings: parsed, each takes many times its
 size. A message is one string."""
 
+VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS = 5 * 2**20, 10
+"""Most bytes of an upload of a visitor of the demo, and the uploads that may wait."""
+
 SHORT = {"/gradio_api/cancel": 4096, "/gradio_api/reset": 4096}
 """Most bytes of what only names an event."""
 
@@ -44,7 +47,7 @@ MAX_QUEUED = 32
 MAX_UPLOADS = 50
 """Uploads of one user that may wait to be imported."""
 
-TOO_MANY_UPLOADS = f"At most {MAX_UPLOADS} uploads can wait to be imported. Import one of them, or wait an hour."
+TOO_MANY_UPLOADS = "At most {} uploads can wait to be imported. Import one of them, or wait an hour."
 
 UPLOAD, FILE = "/gradio_api/upload", "/gradio_api/file"
 
@@ -73,15 +76,18 @@ def network(address: str) -> str:
 class RequestBudget:
     """A token bucket for each address: requests use it up, and time refills it."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, burst: int = BURST, per_second: float = PER_SECOND
+    ) -> None:
         self._clock = clock
+        self._burst, self._per_second = burst, per_second
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, address: str) -> bool:
         """Count a request of an address; return False if it has none left."""
         now = self._clock()
-        left, at = self._left.pop(address, (float(BURST), now))
-        left = min(BURST, left + (now - at) * PER_SECOND)
+        left, at = self._left.pop(address, (float(self._burst), now))
+        left = min(self._burst, left + (now - at) * self._per_second)
         if len(self._left) >= MAX_ADDRESSES:
             self._left.pop(next(iter(self._left)))
         self._left[address] = (left - 1 if left >= 1 else left, now)
@@ -110,11 +116,12 @@ class JsonTokens:
 
 
 class RequestLimits:
-    """Middleware before the whole app; `hosts` are the host names it answers to, None for any."""
+    """Middleware before the whole app; `hosts` are the host names it answers to, None for any; `most_upload`: bytes."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None, most_upload: int = MAX_UPLOAD_BYTES) -> None:
         self._app = app
         self._hosts = hosts
+        self._most_upload = most_upload
         self._budget = RequestBudget()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -126,7 +133,7 @@ class RequestLimits:
         if refused is not None:
             await refused(scope, receive, send)
             return
-        left, complete = _limit(scope["path"]), False
+        left, complete = self._limit(scope["path"]), False
         counted = JsonTokens() if not scope["path"].startswith(UPLOAD) else None
 
         async def receive_limited() -> Message:
@@ -157,9 +164,12 @@ class RequestLimits:
             # Reading, too: Gradio would allow it to any page of this machine, whatever its port.
             return PlainTextResponse("Requests from other sites are not allowed.", 403)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > _limit(path):
-            return PlainTextResponse(f"A request may have at most {_limit(path):,} bytes here.", 413)
+        if not length.isdecimal() or int(length) > self._limit(path):
+            return PlainTextResponse(f"A request may have at most {self._limit(path):,} bytes here.", 413)
         return None
+
+    def _limit(self, path: str) -> int:
+        return SHORT.get(path, self._most_upload if path.startswith(UPLOAD) else MAX_BODY_BYTES)
 
 
 class FileLimits:
@@ -169,8 +179,9 @@ class FileLimits:
     downloads, and limits the uploads.
     """
 
-    def __init__(self, app: ASGIApp, folder: Path, served: Collection[Path]) -> None:
+    def __init__(self, app: ASGIApp, folder: Path, served: Collection[Path], most_uploads: int = MAX_UPLOADS) -> None:
         self._app = app
+        self._most_uploads = most_uploads
         self._folder = folder
         self._served = frozenset(served)
 
@@ -182,11 +193,11 @@ class FileLimits:
         elif path.startswith(FILE) and not self._serves(path.removeprefix(FILE)):
             await PlainTextResponse("This file is not available.", 403)(scope, receive, send)
         elif path.startswith(UPLOAD):
-            left = MAX_UPLOADS - self._waiting()
+            left, refusal = self._most_uploads - self._waiting(), TOO_MANY_UPLOADS.format(self._most_uploads)
             if left > 0:
-                await self._app(scope, _limit_parts(scope, receive, left), send)
+                await self._app(scope, _limit_parts(scope, receive, left, refusal), send)
                 return
-            await PlainTextResponse(TOO_MANY_UPLOADS, 413)(scope, receive, send)
+            await PlainTextResponse(refusal, 413)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -205,7 +216,7 @@ class FileLimits:
         return sum(1 for path in self._folder.rglob("*") if path.is_file() and not path.is_relative_to(made))
 
 
-def _limit_parts(scope: Scope, receive: Receive, most: int) -> Receive:
+def _limit_parts(scope: Scope, receive: Receive, most: int, refusal: str) -> Receive:
     """Break an upload off when it begins more files than `most`: Gradio takes a thousand in one request.
 
     For this error, and not for a lost connection, Gradio deletes the files that it began, so it is raised for both.
@@ -225,7 +236,7 @@ def _limit_parts(scope: Scope, receive: Receive, most: int) -> Receive:
         count += window.count(delimiter)
         tail = window[len(window) - len(delimiter) + 1 :] if len(window) >= len(delimiter) else window
         if count > most + 1:  # one more ends the body
-            raise MultiPartException(TOO_MANY_UPLOADS)
+            raise MultiPartException(refusal)
         return message
 
     return receive_limited
@@ -234,10 +245,6 @@ def _limit_parts(scope: Scope, receive: Receive, most: int) -> Receive:
 def _is_used(path: str) -> bool:
     first, _, rest = path.removeprefix("/").partition("/")
     return first in PAGE_ROUTES and (first != "gradio_api" or re.split("[/=]", rest, maxsplit=1)[0] in API_ROUTES)
-
-
-def _limit(path: str) -> int:
-    return SHORT.get(path, MAX_UPLOAD_BYTES if path.startswith(UPLOAD) else MAX_BODY_BYTES)
 
 
 def _of_this_site(headers: Headers) -> bool:

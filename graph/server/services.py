@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graph.learning.learner import Learner
 from graph.models.registry import chat_model_or_none
-from graph.settings import Settings
+from graph.settings import LearnerEngine, Settings
 from graph.state import Services
 from graph.understanding.classifier import Classifier
 from memory.bank.bank import Bank
@@ -18,6 +18,10 @@ from memory.search.searcher import Searcher
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+
+VISITOR_MEMORIES = 2_000
+"""Most memories of a visitor of the demo, the 550 of the sample among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +44,10 @@ def load_chat_model(settings: Settings) -> BaseChatModel | None:
 
 def build_services(settings: Settings, model: BaseChatModel | None, path: Path) -> tuple[Services, Background]:
     """Build the services over the bank at `path`, and its threads, which it does not start."""
-    bank = Bank(path)
+    bank = Bank(path, most_memories=VISITOR_MEMORIES if settings.demo else None)
     embedder = shared(bank.embedding_model(settings.embedding_model))
     indexer, searcher = Indexer(bank, embedder), Searcher(bank, embedder)
     classifier = Classifier.load(embedder.model)
     services = Services(bank, searcher, classifier, settings.pipeline(), model, indexer.wake)
-    return services, Background(indexer, Learner(bank, indexer, settings.learner, model))
+    engine: LearnerEngine = "rules" if settings.demo else settings.learner  # a visitor's tokens are for replies
+    return services, Background(indexer, Learner(bank, indexer, engine, model))

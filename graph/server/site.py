@@ -1,4 +1,4 @@
-"""Build the whole web app around the pages, and serve it: headers, limits, then the login if wanted, then the page."""
+"""Build the whole web app around the pages, and serve it: headers, limits, login or demo if wanted, then the page."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from graph.server.demo import DemoMiddleware
 from graph.server.login import LoginMiddleware
 from graph.server.page import isolate_pages
-from graph.server.request_limits import RequestLimits
+from graph.server.request_limits import MAX_UPLOAD_BYTES, VISITOR_UPLOAD_BYTES, RequestLimits
 from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
 from graph.tab.first_personas import import_sample
 from memory.bank.bank import Bank
 from memory.cli.errors import OWN_FILES_ONLY
 from memory.errors import MemoirError
+from memory.exporting.downloads import VISITORS
 from memory.formatting import format_count
 from memory.users import Users
 
@@ -43,16 +45,18 @@ HEADER_SECONDS = 10.0
 CLEAN_UP_SECONDS, KEEP_SECONDS = 600.0, 3600.0
 """Seconds between two clean-ups, and how long a file is kept. An upload that broke off is a file like any other."""
 
+# Gradio's page has scripts and styles in its HTML and builds functions from text (the `js` of events, plots).
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; object-src 'none'; base-uri 'self'; "
+    "form-action 'self'; frame-ancestors {frames}"
+)
+
 HEADERS = {
-    # Gradio's page has scripts and styles in its HTML and builds functions from text (the `js` of events, plots).
-    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
-    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; "
-    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
-    "X-Frame-Options": "DENY",  # for browsers that do not know frame-ancestors
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",  # "no-referrer" would take the origin from the login form, too
 }
-"""What browsers are told: nothing from other sites, and in nobody's frame."""
+"""What browsers are told besides `POLICY`: nothing from other sites."""
 
 SAME_FOR_EVERYBODY = ("/assets/", "/static/", "/svelte/")
 """Gradio's own files: a phone need not load them again with each page."""
@@ -62,7 +66,7 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
     """Build the app that any ASGI server can run. Files made from now on can be read by this account only.
 
     Raises:
-        MemoirError: the bank cannot be used, or there are no users to log in.
+        MemoirError: the bank cannot be used, there are no users to log in, or both a login and a demo are wanted.
     """
     os.umask(OWN_FILES_ONLY)
     users = Users(settings.home)
@@ -71,25 +75,32 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
     os.environ["GRADIO_TEMP_DIR"] = str(settings.home / "uploads")
     pages = UserPages(PageOpener(settings, users, build_page).open)
     login = LoginMiddleware(users, pages) if settings.auth else None
+    demo = DemoMiddleware(pages, framed=bool(settings.demo_frame)) if settings.demo else None
 
     async def only_page(scope: Scope, receive: Receive, send: Send) -> None:
         await (await pages.of(""))(scope, receive, send)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        for folder in (VISITORS, "uploads") if demo else ():  # left over if the last run was killed
+            shutil.rmtree(settings.home / folder, ignore_errors=True)
         async with pages.running(), create_task_group() as tasks:
-            if login is None:
-                await pages.of("")
-            else:
+            if login is not None:
                 tasks.start_soon(login.close_pages_of_removed)
+            elif demo is not None:
+                tasks.start_soon(demo.close_pages_of_gone)
+            else:
+                await pages.of("")
             tasks.start_soon(delete_old_forever, settings.home / "uploads")
             print(_greeting(settings, users), flush=True)
             yield
             tasks.cancel_scope.cancel()
 
-    hosts = LOOPBACK if settings.host in LOOPBACK and not settings.auth else None
-    middleware = [Middleware(SecurityHeaders), Middleware(RequestLimits, hosts=hosts)]
-    return Starlette(routes=[Mount("/", login or only_page)], middleware=middleware, lifespan=lifespan)
+    hosts = LOOPBACK if settings.host in LOOPBACK and not (login or demo) else None
+    most = VISITOR_UPLOAD_BYTES if demo else MAX_UPLOAD_BYTES
+    framed = Middleware(SecurityHeaders, frames=settings.demo_frame if demo else "")
+    middleware = [framed, Middleware(RequestLimits, hosts=hosts, most_upload=most)]
+    return Starlette(routes=[Mount("/", login or demo or only_page)], middleware=middleware, lifespan=lifespan)
 
 
 def serve(settings: Settings, build_page: BuildPage) -> None:
@@ -99,7 +110,7 @@ def serve(settings: Settings, build_page: BuildPage) -> None:
         MemoirError: the port is taken, the bank cannot be used, or there are no users to log in.
     """
     _check_port(settings.host, settings.port)
-    if not settings.auth and settings.host not in LOOPBACK:
+    if not settings.auth and not settings.demo and settings.host not in LOOPBACK:
         print(f"memoir: anyone who reaches {settings.host} can read your memories; use --auth", file=sys.stderr)
     shutil.rmtree(settings.home / "uploads", ignore_errors=True)  # left over if the last run was killed
     uvicorn.run(
@@ -115,10 +126,16 @@ def serve(settings: Settings, build_page: BuildPage) -> None:
 
 
 class SecurityHeaders:
-    """Middleware before the whole app: adds `HEADERS`, and keeps all but Gradio's own files out of caches."""
+    """Middleware before the whole app: adds `HEADERS`, and keeps all but Gradio's own files out of caches.
 
-    def __init__(self, app: ASGIApp) -> None:
+    The origins in `frames` may show the app in a frame.
+    """
+
+    def __init__(self, app: ASGIApp, frames: str) -> None:
         self._app = app
+        self._headers = HEADERS | {"Content-Security-Policy": POLICY.format(frames=frames or "'none'")}
+        if not frames:
+            self._headers["X-Frame-Options"] = "DENY"  # for browsers that do not know frame-ancestors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and add the headers to its response."""
@@ -126,7 +143,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
+                headers.update(self._headers)
                 if not scope["path"].startswith(SAME_FOR_EVERYBODY):
                     headers["Cache-Control"] = "no-store"
             await send(message)
@@ -192,6 +209,10 @@ def delete_old(folder: Path) -> None:
 
 def _check_bank(settings: Settings, users: Users) -> None:
     """Fail before anything is served, not when the first page is opened."""
+    if settings.auth and settings.demo:
+        raise MemoirError("A demo has no logins. Leave out either --auth (MEMOIR_AUTH) or --demo (MEMOIR_DEMO).")
+    if settings.demo:
+        return
     if not settings.auth:
         import_sample(Bank(settings.bank_path))
     elif not users.all():
@@ -212,4 +233,5 @@ def _check_port(host: str, port: int) -> None:
 
 def _greeting(settings: Settings, users: Users) -> str:
     memory = format_count(len(users.all()), "user") if settings.auth else f"bank: {settings.bank_path}"
+    memory = "demo: what visitors tell is deleted an hour after they leave" if settings.demo else memory
     return f"Memoir is at http://{settings.host}:{settings.port} ({memory})"

@@ -1,4 +1,4 @@
-"""Keep one page open for each user, opened at their first visit over a bank of their own.
+"""Keep one page open for each user, or visitor of the demo, opened at their first visit over a bank of their own.
 
 Pages share nothing but the models. So whatever a request names (a persona, a memory, a window, an event of the queue)
 can only be one of its own user's.
@@ -21,12 +21,13 @@ from starlette.types import ASGIApp
 
 from graph.learning.learner import Learner
 from graph.server.page import PageIsolation, mount_page
-from graph.server.request_limits import FileLimits
+from graph.server.request_limits import MAX_UPLOAD_BYTES, MAX_UPLOADS, VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS, FileLimits
 from graph.server.services import Background, build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab.first_personas import import_sample
 from memory.errors import BankUnavailable
+from memory.exporting.downloads import VISITORS
 from memory.tab.templates import PICTURES
 from memory.users import UnknownUser, Users
 
@@ -35,7 +36,10 @@ BuildPage = Callable[[Services, Background, str], gr.Blocks]
 
 
 class PageOpener:
-    """Opens pages over the banks below one home folder; they share the models."""
+    """Opens pages over the banks below one home folder; they share the models.
+
+    In a demo, a page's bank is deleted when the page is closed.
+    """
 
     def __init__(self, settings: Settings, users: Users, build_page: BuildPage) -> None:
         self._settings = settings
@@ -44,37 +48,57 @@ class PageOpener:
         self._model = load_chat_model(settings)
         gr.set_static_paths(list(PICTURES))  # else a page copies its pictures into its uploads
         self._pages: dict[Path, gr.Blocks] = {}
+        self._most_upload = VISITOR_UPLOAD_BYTES if settings.demo else MAX_UPLOAD_BYTES
+        self._most_uploads = VISITOR_UPLOADS if settings.demo else MAX_UPLOADS
 
     @asynccontextmanager
     async def open(self, user_id: str) -> AsyncIterator[ASGIApp]:
-        """Serve a user's page, or with an empty id the one page of an app without logins, until the block ends.
+        """Serve a user's or visitor's page, or with an empty id the one page of an app, until the block ends.
 
         Raises:
             UnknownUser: the account was removed.
             MemoirError: the bank cannot be used.
         """
+        folder, name = await to_thread.run_sync(self._folder_and_name, user_id)
         uploads = self._settings.home / "uploads" / (user_id or "all")
-        app, page, background = await to_thread.run_sync(self._build, user_id, uploads)
+        try:
+            async with self._serve(folder / "bank.db", name, uploads) as app:
+                yield app
+        finally:
+            if self._settings.demo:
+                with CancelScope(shield=True):
+                    await to_thread.run_sync(delete_folder, folder)
+
+    @asynccontextmanager
+    async def _serve(self, path: Path, name: str, uploads: Path) -> AsyncIterator[ASGIApp]:
+        app, page, background = await to_thread.run_sync(self._build, path, name, uploads)
         background.indexer.start()
         background.learner.start()
         try:
             async with app.router.lifespan_context(app):
-                yield FileLimits(PageIsolation(app, page), uploads, PICTURES)
+                yield FileLimits(PageIsolation(app, page), uploads, PICTURES, self._most_uploads)
         finally:
             background.indexer.end()
             del self._pages[uploads]
             with CancelScope(shield=True):
                 await to_thread.run_sync(_close, background.learner, uploads)
 
-    def _build(self, user_id: str, uploads: Path) -> tuple[FastAPI, gr.Blocks, Background]:
-        user = self._users.get(user_id) if user_id else None
-        if user_id and user is None:
+    def _folder_and_name(self, user_id: str) -> tuple[Path, str]:
+        """The folder of the bank, and the name of the user who logged in, or nothing."""
+        if self._settings.demo:
+            return self._settings.home / VISITORS / user_id, ""
+        if not user_id:
+            return self._settings.home, ""
+        user = self._users.get(user_id)
+        if user is None:
             raise UnknownUser("this account was removed")
-        path = self._users.folder_of(user) / "bank.db" if user else self._settings.bank_path
+        return self._users.folder_of(user), user.name
+
+    def _build(self, path: Path, name: str, uploads: Path) -> tuple[FastAPI, gr.Blocks, Background]:
         services, background = build_services(self._settings, self._model, path)
         import_sample(services.bank)
-        page = self._build_page(services, background, user.name if user else "")
-        app = mount_page(page, uploads)
+        page = self._build_page(services, background, name)
+        app = mount_page(page, uploads, self._most_upload)
         # Gradio accepts any upload on any page, so each page is told which upload folders are not its user's.
         page.blocked_paths = [str(folder) for folder in self._pages]
         for other in self._pages.values():
@@ -87,6 +111,13 @@ def _close(learner: Learner, uploads: Path) -> None:
     with suppress(BankUnavailable):  # its user was removed with it
         learner.stop()
     shutil.rmtree(uploads, ignore_errors=True)
+
+
+def delete_folder(folder: Path) -> None:
+    """Delete a folder, renamed first, so that what is still being written to its bank fails and leaves nothing."""
+    with suppress(OSError):
+        folder = folder.rename(folder.with_name(f"{folder.name}-deleted"))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 class UserPages:

@@ -4,8 +4,10 @@ Every query for memories names a persona and returns that persona's memories onl
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from sqlite_utils import Database
 
@@ -13,7 +15,7 @@ from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
-from memory.errors import MemoirError, UnknownMemory, UnknownPersona
+from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
     CitingAnswer,
     Memory,
@@ -43,7 +45,29 @@ SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS t
 
 
 class Bank(BankFile):
-    """A bank: what is read from it and written to it, apart from search (`memory.search.searcher`) and upkeep."""
+    """A bank: what is read from it and written to it, apart from search (`memory.search.searcher`) and upkeep.
+
+    With `most_memories`, it refuses whatever would make it hold more.
+    """
+
+    def __init__(self, path: Path, *, most_memories: int | None = None) -> None:
+        super().__init__(path)
+        self._most_memories = most_memories
+
+    @contextmanager
+    def writing(self) -> Iterator[Database]:
+        """One transaction that is kept whole or not at all; waits for its turn behind other writers.
+
+        Raises:
+            BankFull: there would be too many memories; nothing was written.
+        """
+        with super().writing() as db:
+            yield db
+            if self._most_memories is not None and (count := db.table("memories").count) > self._most_memories:
+                raise BankFull(
+                    f"There is room for {self._most_memories:,} memories here, and this would make {count:,}, so it "
+                    "was not stored. Forget some memories first."
+                )
 
     # --- personas
 

@@ -21,8 +21,11 @@ FOLDER = "downloads"
 NAME_MARK = ".memoir-"
 """Part of the name of every file that is offered for download; a hash of the bank's path follows."""
 
-USER_ID = re.compile(r"[0-9a-f]{32}")
-"""The id of a user who logs in, as `memory.users` makes it."""
+USER_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
+"""The id of a user who logs in, as `memory.users` makes it, or of a visitor of a demo, which is a hash."""
+
+VISITORS = "visitors"
+"""The folder, in MEMOIR_HOME, with a folder for each visitor of a demo."""
 
 
 def create(bank: Path, name: str, suffix: str, write: Callable[[Path], object]) -> Path:
@@ -68,9 +71,9 @@ def delete_all(bank: Path) -> None:
 
 
 def _home(bank: Path) -> Path:
-    """MEMOIR_HOME, from the path of a bank: `HOME/bank.db`, or `HOME/users/ID/bank.db` for a user who logs in."""
+    """MEMOIR_HOME, from the path of a bank: `HOME/bank.db`, `HOME/users/ID/bank.db` or `HOME/visitors/ID/bank.db`."""
     folder = bank.parent
-    is_users = folder.parent.name == "users" and USER_ID.fullmatch(folder.name)
+    is_users = folder.parent.name in ("users", VISITORS) and USER_ID.fullmatch(folder.name)
     return folder.parent.parent if is_users else folder
 
 
