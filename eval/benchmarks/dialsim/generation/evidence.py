@@ -11,12 +11,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
 from eval.benchmarks.dialsim.generation.scenes import Scene, Show
-from eval.making.parts import GenerationStopped, Part
+from eval.making.generation import GenerationStopped, Part, Writer, leave_out_if
 from eval.making.quads import Quad, folded
-from eval.making.writer import LeftOut, Name, Phrase, Writer, bound, one_line
+from eval.making.replies import Name, Phrase, bound
 from graph.models.json_replies import StrictReply
 from graph.understanding.sentences import shorten
 from memory.search.tokens import FUNCTION_WORDS, words
@@ -39,7 +39,7 @@ class Triple(StrictReply):
     """Somebody's relation to somebody or something."""
 
     head: Name
-    relation: Name
+    relation: Annotated[Name, AfterValidator(str.lower)]
     tail: Phrase
 
 
@@ -61,14 +61,29 @@ def read_facts(scene: Scene, writer: Writer) -> SceneFacts:
     data = {"day": scene.day, "scene": scene.script}
     facts = list[Triple]()
     with writer.leave_out():
-        for triple in writer.ask(Triples, relations=list(RELATIONS), **data).triples:
-            head, relation, tail = one_line(triple.head), one_line(triple.relation).lower(), one_line(triple.tail)
-            fact = Triple(head=head, relation=relation, tail=tail)
+        for fact in writer.ask(Triples, relations=list(RELATIONS), **data).triples:
             with writer.leave_out():
                 _check(fact, scene, facts)
-                writer.score("TripleScore", "scored too low", **data, triple=[head, relation, tail])
+                writer.score("TripleScore", "scored too low", **data, triple=[fact.head, fact.relation, fact.tail])
                 facts.append(fact)
     return SceneFacts(facts=facts)
+
+
+def _check(fact: Triple, scene: Scene, others: Sequence[Triple]) -> None:
+    """Refuse a fact that is none, that its scene does not name, or that is there already."""
+    leave_out_if(fact.relation not in RELATIONS, "no relation of the paper")
+    said = _as_words(scene.script)
+    for name in (fact.head, fact.tail):
+        is_named = not FUNCTION_WORDS.issuperset(words(name)) and _as_words(name) in said
+        leave_out_if(not is_named, "not named in the scene")
+    leave_out_if(folded(fact.head) == folded(fact.tail), "of itself")
+    leave_out_if(fact in others, "the same twice")
+
+
+def _as_words(text: str) -> str:
+    """The words, without a possessive 's, with a space before and after each."""
+    plain = " ".join(word.removesuffix("'s") for word in words(text))
+    return f" {plain} "
 
 
 def quads(sessions: Sequence[Scene], facts: Sequence[SceneFacts]) -> list[Quad]:
@@ -104,26 +119,6 @@ def _ends(later: Quad, quad: Quad) -> bool:
     return later.key == (quad.key[0], f"ex-{quad.relation}") and is_same
 
 
-def _as_words(text: str) -> str:
-    """The words, without a possessive 's, with a space before and after each."""
-    plain = " ".join(word.removesuffix("'s") for word in words(text))
-    return f" {plain} "
-
-
-def _check(fact: Triple, scene: Scene, others: Sequence[Triple]) -> None:
-    """Refuse a fact that is none, that its scene does not name, or that is there already."""
-    if fact.relation not in RELATIONS:
-        raise LeftOut("no relation of the paper")
-    said = _as_words(scene.script)
-    for name in (fact.head, fact.tail):
-        if FUNCTION_WORDS.issuperset(words(name)) or _as_words(name) not in said:
-            raise LeftOut("not named in the scene")
-    if folded(fact.head) == folded(fact.tail):
-        raise LeftOut("of itself")
-    if fact in others:
-        raise LeftOut("the same twice")
-
-
 class Quiz(BaseModel):
     """A quiz question about an episode, with four choices, one of them the answer."""
 
@@ -155,7 +150,7 @@ def read_quizzes(file: Path, show: Show) -> list[Quiz]:
         GenerationStopped: it is no such list, or a question's episode or answer is not there.
     """
     try:
-        found = TypeAdapter(list[Quiz]).validate_json(file.read_bytes())
+        quizzes = TypeAdapter(list[Quiz]).validate_json(file.read_bytes())
     except (OSError, ValidationError) as fault:
         why = fault.errors()[0] if isinstance(fault, ValidationError) else {"loc": (), "msg": str(fault)}
         place = ", ".join(map(str, why["loc"]))
@@ -164,13 +159,13 @@ def read_quizzes(file: Path, show: Show) -> list[Quiz]:
             '"...", "options": ["...", ...], "answer": "one of them"}]'
         ) from fault
     episodes = {scene.episode for scene in show.scenes}
-    for number, quiz in enumerate(found):
+    for number, quiz in enumerate(quizzes):
         if quiz.episode not in episodes:
             known = ", ".join(sorted(episodes))
             raise GenerationStopped(f"{file}, item {number}: there is no episode {quiz.episode!r}; there are {known}")
         if quiz.answer not in quiz.options:
             raise GenerationStopped(f"{file}, item {number}: the answer is not among the options")
-    return found
+    return quizzes
 
 
 def find_evidence(quiz: Quiz, show: Show, writer: Writer) -> QuizEvidence:
@@ -181,8 +176,8 @@ def find_evidence(quiz: Quiz, show: Show, writer: Writer) -> QuizEvidence:
     with writer.leave_out():
         reply = writer.ask(Evidence, scenes=text, question=quiz.question, answer=quiz.answer)
         named = sorted(set(reply.scenes) & set(scenes))
-        if not reply.answerable or not named:
-            raise LeftOut(f"“{shorten(quiz.question, 80)}” is not answered by its episode")
+        is_answered = reply.answerable and named
+        leave_out_if(not is_answered, f"“{shorten(quiz.question, 80)}” is not answered by its episode")
         return QuizEvidence(scenes=named, needs_all=reply.needs_all and len(named) > 1)
     return QuizEvidence(scenes=[])
 
