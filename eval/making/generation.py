@@ -108,28 +108,25 @@ class Generation(Generic[AnyPlan]):
     failed: list[str] = field(default_factory=list)
 
     def make(
-        self,
-        kind: str,
-        items: Sequence[Item],
-        shape: type[AnyPart],
-        make: Callable[[Item, Sequence[AnyPart], Writer], AnyPart],
+        self, kind: str, items: Sequence[Item], shape: type[AnyPart], make: Callable[[Item, Writer], AnyPart]
     ) -> Sequence[AnyPart]:
-        """Make a part of each item; `make` gets the finished ones, too. Those that cannot be made are missing.
+        """Make a part of each item. Those that cannot be made are missing.
 
         Raises:
             GenerationStopped: the folder was made by another plan, a part is damaged, or the model does not reply.
         """
+        self._open_folder()
         place = self.folder / f"{kind}s"
-        place.mkdir(parents=True, exist_ok=True)
-        self._check_plan()
+        place.mkdir(exist_ok=True)
         files = {number: place / f"{number}.json" for number in range(1, len(items) + 1)}
         made = {number: _read(file, shape) for number, file in files.items() if file.exists()}
         for number, item in enumerate(items, start=1):
             if number in made:
                 continue
-            writer = Writer(self, f"{kind} {number}", place / f"{number}.replies")
+            finished = [made[each] for each in sorted(made)]
+            writer = Writer(self, f"{kind} {number}", finished, place / f"{number}.replies")
             try:
-                part = make(item, [made[each] for each in sorted(made)], writer)
+                part = make(item, writer)
             except LeftOut as fault:
                 self.failed.append(f"{writer.place}: {fault}{_in_brackets(_with_numbers(writer.left_out))}")
             except Unreachable as fault:
@@ -159,7 +156,8 @@ class Generation(Generic[AnyPlan]):
         reasons = [*self.failed, *_with_numbers(self._left_out())]
         return GenerationStopped(f"no {what} was made{_in_brackets(reasons)}. Try a larger model")
 
-    def _check_plan(self) -> None:
+    def _open_folder(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
         file, text = self.folder / "generation.json", json.dumps(asdict(self.plan))
         if file.exists() and (before := file.read_text("utf-8")) != text:
             raise GenerationStopped(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
@@ -194,12 +192,14 @@ def _in_brackets(reasons: Sequence[str]) -> str:
 class Writer:
     """Asks the model for a part such as "persona 3"; counts what each step leaves out.
 
-    Usable replies are added to a `file` of JSON lines. Of a part that was interrupted, the file answers what was asked
-    before, so that only the rest is asked of the model. `replies` is their number, old and new.
+    `finished` are the other parts of its kind. Usable replies are added to a `file` of JSON lines. Of a part that was
+    interrupted, the file answers what was asked before, so that only the rest is asked of the model. `replies` is their
+    number, old and new.
     """
 
     generation: Generation[Any]
     part: str
+    finished: Sequence[Any]
     file: Path
     step: str = ""
     replies: int = 0

@@ -5,7 +5,7 @@ holds from the day of the scene that states it. As LongDialQA's files do not say
 until another takes its place or ends it ("ex-wife" ends "wife"), and any other for good.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from eval.making.replies import Name, Phrase, bound
 from graph.models.json_replies import StrictReply
 from graph.understanding.sentences import shorten
 from memory.search.tokens import FUNCTION_WORDS, words
+from memory.types import Store
 
 ATTRIBUTES = frozenset({"age", "date of birth", "hometown", "job", "major", "place of birth", "place of work"})
 ONE_AT_A_TIME = frozenset(
@@ -89,30 +90,25 @@ def _as_words(text: str) -> str:
 def quads(sessions: Sequence[Scene], facts: Sequence[SceneFacts]) -> list[Quad]:
     """The facts of all sessions, from the day each is stated; their source is the session's place, from 0."""
     stated = [
-        Quad(
-            fact.head,
-            fact.relation,
-            fact.tail,
-            since=scene.date,
-            source=str(place),
-            said=scene.time,
-            store="profile" if fact.relation in ATTRIBUTES else "relationship",
-            session=str(place),
-        )
+        (scene, _quad(fact, scene, str(place)))
         for place, (scene, part) in enumerate(zip(sessions, facts, strict=True))
         for fact in part.facts
     ]
-    return [replace(quad, until=_end(quad, stated)) for quad in stated]
+
+    def end(since: Scene, quad: Quad) -> datetime | None:
+        later = (scene.date for scene, other in stated if scene.date > since.date and _ends(other, quad))
+        return min(later, default=None)
+
+    return [replace(quad, until=end(scene, quad)) for scene, quad in stated]
 
 
-def _end(quad: Quad, stated: Iterable[Quad]) -> datetime | None:
-    """When another fact took the place of this one, or ended it."""
-    return min((other.since for other in stated if other.since and _ends(other, quad)), default=None)
+def _quad(fact: Triple, scene: Scene, place: str) -> Quad:
+    store: Store = "profile" if fact.relation in ATTRIBUTES else "relationship"
+    return Quad(fact.head, fact.relation, fact.tail, scene.date, None, place, scene.time, store, place)
 
 
 def _ends(later: Quad, quad: Quad) -> bool:
-    if not later.since or not quad.since or later.since <= quad.since:
-        return False
+    """Whether a later fact takes the place of a fact, or ends it."""
     is_same = folded(later.tail) == folded(quad.tail)
     if later.key == quad.key:
         return quad.relation in ONE_AT_A_TIME and not is_same
@@ -168,7 +164,7 @@ def read_quizzes(file: Path, show: Show) -> list[Quiz]:
     return quizzes
 
 
-def find_evidence(quiz: Quiz, show: Show, writer: Writer) -> QuizEvidence:
+def find_evidence(show: Show, quiz: Quiz, writer: Writer) -> QuizEvidence:
     """Ask which scenes of the episode answer a question."""
     writer.begin("evidence")
     scenes = {scene.number: scene for scene in show.scenes if scene.episode == quiz.episode}

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -105,20 +106,16 @@ def from_quizzes(quizzes: Sequence[Quiz], found: Sequence[QuizEvidence], show: S
     for quiz, answered in zip(quizzes, found, strict=True):
         evidence = [each for each in show.scenes if each.episode == quiz.episode and each.number in answered.scenes]
         for scene, is_answerable in answerability(evidence, answered.needs_all, show):
-            question = _quiz_question(quiz, evidence, scene, is_answerable, places[scene])
-            if question:
+            if scene.episode == quiz.episode or scene.time >= max(each.time for each in evidence):
+                question = _quiz_question(quiz, evidence, scene, is_answerable, places[scene])
                 of_type[question.place, question.kind].append(question)
     for (place, kind), all_of_type in sorted(of_type.items()):
         chosen = Random(f"{seed} {place} {kind}").sample(all_of_type, min(len(all_of_type), MOST_OF_A_TYPE))
         yield from sorted(chosen, key=lambda question: question.text)
 
 
-def _quiz_question(
-    quiz: Quiz, evidence: Sequence[Scene], scene: Scene, is_answerable: bool, place: int
-) -> Question | None:
+def _quiz_question(quiz: Quiz, evidence: Sequence[Scene], scene: Scene, is_answerable: bool, place: int) -> Question:
     is_later = scene.episode != quiz.episode
-    if is_later and scene.time < max(each.time for each in evidence):
-        return None
     options = [*(option for option in quiz.options if option != DONT_KNOW), DONT_KNOW]
     text = dated(quiz.question, evidence) if is_later else quiz.question
     if not is_answerable:
@@ -196,18 +193,16 @@ def generate(generation: Generation[Plan], script: Path, quiz: Path | None) -> G
     quizzes = read_quizzes(quiz, show) if quiz else []
     sessions, seed = show.sessions, generation.plan.seed
     generation.plan = replace(generation.plan, source=_digest(show, quizzes))
-    facts = generation.make("session", sessions, SceneFacts, lambda scene, _, writer: read_facts(scene, writer))
-    found = generation.make(
-        "question", quizzes, QuizEvidence, lambda each, _, writer: find_evidence(each, show, writer)
-    )
+    facts = generation.make("session", sessions, SceneFacts, read_facts)
+    found = generation.make("question", quizzes, QuizEvidence, partial(find_evidence, show))
     asked = [*from_graph(show, quads(sessions, facts), seed), *from_quizzes(quizzes, found, show, seed)]
     if not asked:
         raise generation.nothing("question")
 
-    def make_styles(place: int, _: object, writer: Writer) -> Style:
+    def make_style(place: int, writer: Writer) -> Style:
         return restyle(place, [question for question in asked if question.place == place], show, seed, writer)
 
-    styles = generation.make("style", range(len(sessions)), Style, make_styles)
+    styles = generation.make("style", range(len(sessions)), Style, make_style)
     for question in asked:
         question.styles |= styles[question.place].styles.get(question.text, {})
     data, days = as_files(show, asked)

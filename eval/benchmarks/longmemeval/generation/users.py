@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -140,11 +140,7 @@ def generate(generation: Generation[Plan], attributes: int) -> Generated:
     """
     if attributes > len(ontology()):
         raise GenerationStopped(f"there are {len(ontology())} attributes, and {attributes} are asked for")
-
-    def make(number: int, _: object, writer: Writer) -> User:
-        return _make_user(generation.plan, number, writer)
-
-    users = generation.make("user", range(1, attributes + 1), User, make)
+    users = generation.make("user", range(1, attributes + 1), User, partial(_make_user, generation.plan))
     doubtful = [each for user in users for each in user.doubtful]
     generation.write("doubtful.json", doubtful)
     questions = [question for user in users for question in user.questions]
@@ -163,9 +159,9 @@ def generate(generation: Generation[Plan], attributes: int) -> Generated:
 def _make_user(plan: Plan, number: int, writer: Writer) -> User:
     attribute, key = draw_attribute(plan.seed, number), f"{plan.seed} {number}"
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
-    asking = Asking(key, _background(attribute, today, writer), today, writer)
-    drafts = [draft for kind in KINDS for draft in asking.make_questions(kind, plan.questions)]
-    variant = asking.make_abstention(drafts)
+    maker = QuestionMaker(key, _background(attribute, today, writer), today, writer)
+    drafts = [draft for kind in KINDS for draft in maker.make_questions(kind, plan.questions)]
+    variant = maker.make_abstention(drafts)
     records, first = list[dict[str, Any]](), 1
     for draft in [*drafts, *([variant] if variant else [])]:
         mark = "_abs" if draft is variant else ""
@@ -174,7 +170,7 @@ def _make_user(plan: Plan, number: int, writer: Writer) -> User:
         names = [f"answer_{attribute.digest}{mark}_{first + place}" for place in range(len(draft.evidence))]
         records.append(draft.as_record(question_id, names))
         first += len(names)
-    return User(attribute=attribute.name, background=asking.background, questions=records, doubtful=asking.doubtful)
+    return User(attribute=attribute.name, background=maker.background, questions=records, doubtful=maker.doubtful)
 
 
 def _digest(*parts: str) -> str:
@@ -192,7 +188,7 @@ def _background(attribute: Attribute, today: date, writer: Writer) -> str:
 
 
 @dataclass(slots=True)
-class Asking:
+class QuestionMaker:
     """Makes all questions about a user; `asked` and `doubtful` grow with each."""
 
     key: str

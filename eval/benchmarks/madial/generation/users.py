@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from random import Random
 from typing import Annotated, Any, Literal
 
@@ -141,11 +142,7 @@ def generate(generation: Generation[Plan], users: int) -> Generated:
     Raises:
         GenerationStopped: the folder was made by another plan, the model does not reply, or no dialogue was made.
     """
-
-    def make(number: int, before: Sequence[User], writer: Writer) -> User:
-        return _make_user(generation.plan, number, [user.name for user in before], writer)
-
-    made = generation.make("user", range(1, users + 1), User, make)
+    made = generation.make("user", range(1, users + 1), User, partial(_make_user, generation.plan))
     recall = Counter(dialogue.recall for user in made for dialogue in user.dialogues)
     if not recall:
         raise generation.nothing("dialogue")
@@ -162,14 +159,15 @@ def generate(generation: Generation[Plan], users: int) -> Generated:
     return generation.account(counts | {f"{kind} dialogues": recall[kind] for kind in ("proactive", "passive")})
 
 
-def _make_user(plan: Plan, number: int, taken: Sequence[str], writer: Writer) -> User:
+def _make_user(plan: Plan, number: int, writer: Writer) -> User:
     """Make a user; what cannot be used or scores low is left out and counted.
 
     Raises:
         LeftOut: there is no usable profile, or no memory.
     """
     writer.begin("profile")
-    child = writer.require("", Profile, names_taken=list(taken))
+    taken = [user.name for user in writer.finished]
+    child = writer.require("", Profile, names_taken=taken)
     is_taken = child.name.casefold() in {each.casefold() for each in taken}
     leave_out_if(is_taken or not child.name, f"the name {child.name!r} is taken or empty")
     about = {"child": child.model_dump()}

@@ -14,7 +14,7 @@ an anchor is left out, as is one that was asked before.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -61,8 +61,8 @@ def generate(generation: Generation[Plan], personas: int) -> Generated:
     """
     plan = generation.plan
 
-    def make(number: int, before: Sequence[Persona], writer: Writer) -> Persona:
-        taken = [persona.name for persona in before]
+    def make(number: int, writer: Writer) -> Persona:
+        taken = [persona.name for persona in writer.finished]
         name, bank = make_bank(draw_seed(plan.seed, number), taken, plan.events, writer)
         return Persona(name=name, bank=bank, questions=_questions(name, bank, plan.questions, writer))
 
