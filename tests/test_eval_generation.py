@@ -11,7 +11,7 @@ from eval.benchmarks.perltqa.adapter import load
 from eval.benchmarks.perltqa.generation import folder
 from eval.benchmarks.perltqa.generation.bank import PARTNERS, Profile, draw_seed
 from eval.benchmarks.perltqa.generation.folder import find_anchors
-from eval.making.writer import prompt, read_prompts
+from eval.making.generation import prompt, read_prompts
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.detect import unpack
 from memory.types import Skip
@@ -64,9 +64,9 @@ class Biographer(Author):
             "exchanges": [{"person": f"We built it, {raft} {n}.", "assistant": f"How was it, {n}?"} for n in range(3)]
         }
 
-    def Pairs(self, data):  # noqa: N802
+    def Questions(self, data):  # noqa: N802
         last = data["Memory"].split("\n")[0].split(" ")[-1].strip(".")
-        return {"pairs": [{"question": f"What ends “{data['Memory'][:90]}”?", "answer": f"It is {last}"}]}
+        return {"questions": [{"question": f"What ends “{data['Memory'][:90]}”?", "answer": f"It is {last}"}]}
 
     def Anchors(self, data):  # noqa: N802
         return {"anchors": [data["Answer"].removeprefix("It is "), "a zeppelin"]}
@@ -222,7 +222,7 @@ def test_a_persona_that_fails_is_named_and_the_others_are_made(command, tmp_path
 
 
 def test_a_run_without_any_question_is_an_error(command, tmp_path):
-    status, said = command("--events", 1, author=Biographer(Pairs={"pairs": []}))
+    status, said = command("--events", 1, author=Biographer(Questions={"questions": []}))
     assert status == 1
     assert "no question was made" in said
     assert not list((tmp_path / "out").glob("perlt*"))
@@ -283,7 +283,7 @@ def test_what_scores_below_the_threshold_is_left_out(command, tmp_path):
 def test_a_question_is_asked_once_and_has_an_anchor(command, tmp_path):
     where, when = {"question": "Where?", "answer": "In Graz"}, {"question": "When?", "answer": "At dawn"}
     author = Biographer(Anchors=lambda data: {"anchors": [data["Answer"]]})
-    author.replies["Pairs"] = lambda data: {"pairs": [where, when, where] if "Graz" in data["Memory"] else []}
+    author.replies["Questions"] = lambda data: {"questions": [where, when, where] if "Graz" in data["Memory"] else []}
     command("--events", 1, author=author)
     ((_, questions),) = made(tmp_path)[1][0].items()
     ((key, (item,)),) = questions["events"][0].items()
@@ -339,7 +339,7 @@ def test_an_interrupted_persona_goes_on_where_it_stopped(command, tmp_path):
         file.write('{"asked": "half a li')
     author = Biographer()
     assert command("--events", 1, author=author)[0] == 0
-    assert {name for name, _ in author.asked} == {"Dialogue", "MemoryScore", "Pairs", "Anchors", "PairScore"}
+    assert {name for name, _ in author.asked} == {"Dialogue", "MemoryScore", "Questions", "Anchors", "PairScore"}
     assert author.count("Dialogue") == 2
     assert not kept.exists()
     assert len(made(tmp_path)[0]["Ana Lima"]["dialogues"]) == 3

@@ -14,7 +14,7 @@ from eval.benchmarks.dialsim.generation import folder
 from eval.benchmarks.dialsim.generation.evidence import RELATIONS, answerability, dated
 from eval.benchmarks.dialsim.generation.folder import keeps
 from eval.benchmarks.dialsim.generation.scenes import read_show
-from eval.making.writer import read_prompts
+from eval.making.generation import read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from eval.__main__ import main
 from eval.benchmarks.longmemeval.adapter import load
-from eval.benchmarks.longmemeval.generation.questions import parse_day, read_days
-from eval.benchmarks.longmemeval.generation.sessions import KINDS
-from eval.benchmarks.longmemeval.generation.users import draw_attribute, load_prompts, ontology
-from eval.making.writer import LeftOut
+from eval.benchmarks.longmemeval.generation import users
+from eval.benchmarks.longmemeval.generation.sessions import KINDS, parse_day, read_days
+from eval.benchmarks.longmemeval.generation.users import draw_attribute, ontology
+from eval.making.generation import LeftOut, read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 
@@ -23,7 +23,7 @@ TOWNS = ("Graz", "Oulu", "Lviv", "Cork", "Faro", "Nice")
 class Teller(Author):
     """Each question is about boats in towns. It is answered right from chats that have all of its towns."""
 
-    prompts = load_prompts()
+    prompts = read_prompts(users.__file__)
 
     def Background(self, data):  # noqa: N802  # the methods have the names of the prompts
         return {"background": "The user keeps boats in some towns. " * 6}

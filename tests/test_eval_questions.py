@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.making.quads import Knowledge, Quad, folded, quads
-from eval.making.questions import CHOICES, DONT_KNOW, MOMENT, graph_history, questions
-from eval.making.wording import LASTING, word
+from eval.making.questions import CHOICES, DONT_KNOW, LASTING, MOMENT, graph_history, questions, word
 from eval.types import History
 from graph.learning.plain_facts import facts
 from memory.bank.bank import Bank

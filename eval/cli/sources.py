@@ -15,7 +15,7 @@ from eval.benchmarks.perltqa import training
 from eval.benchmarks.perltqa.generation import folder as perltqa
 from eval.cli.output import COMMANDS, DATA, JSON, progress_bars, show
 from eval.fetching.fetch import SOURCES, fetch
-from eval.making.parts import Generated
+from eval.making.generation import Generated, Generation, read_prompts
 from eval.reporting.render import format_fraction
 from eval.runs.evaluator import Evaluator
 from graph.models.registry import chat_model
@@ -165,7 +165,8 @@ def _generate(arguments: Arguments, evaluator: Evaluator, benchmark: str, recipe
     plan = recipe.Plan(**{field.name: options[field.name] for field in fields(recipe.Plan) if field.name in options})
     model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
     with progress_bars("part") as watch:
-        done: Generated = recipe.generate(arguments.folder, *what, plan, model, watch)
+        generation = Generation(arguments.folder, plan, read_prompts(str(recipe.__file__)), model, watch)
+        done: Generated = recipe.generate(generation, *what)
     for fault in done.failed:
         print_error(f"{fault}. Run the same command again to try it again")
     counts = ", ".join(f"{number} {kind}" for kind, number in done.counts.items())

@@ -1,7 +1,7 @@
 """Read the relations of a memory as a temporal knowledge graph: head, relation, tail, and when it held.
 
 DialSim (Kim et al. 2024, section 3.1.3) makes questions from quadruples [head, relation, tail, date] of TV scripts;
-here they come from the profile and relationship memories of a bank or of a file.
+here they come from the profile and relationship memories of a bank or of a file, and from what sessions say.
 """
 
 from collections import defaultdict
@@ -9,7 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memory.types import Memory, MemoryDraft, Store, TimeSpan
+from eval.play.simulation.simulate import sort_by_time_and_number
+from eval.types import History
+from graph.learning.plain_facts import facts
+from memory.types import Memory, MemoryDraft, SessionDraft, Store, TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,42 @@ def quads(memories: Iterable[Memory | MemoryDraft], whose: str = "") -> Iterator
         following = [since for since in later[quad.key] if quad.since is not None and since > quad.since]
         ends = min([*following, *([quad.until] if quad.until else [])], default=None)
         yield quad if quad.store != "profile" or quad.since is None else replace(quad, until=ends)
+
+
+def history_quads(history: History) -> list[Quad]:
+    """The facts in a history's memories, and in what its sessions taught.
+
+    If there are none, they are those in the plain statements that a chat learns from (`graph.learning.plain_facts`).
+    """
+    sessions = sort_by_time_and_number(history.sessions)
+    learned = [pair for session in sessions for pair in _learned(session)]
+    known = list(quads([*history.memories, *(memory for memory, _ in learned)], history.persona.name))
+    if not known:
+        learned = [pair for session in sessions for pair in _stated(session)]
+        known = list(quads(memory for memory, _ in learned))
+    session_of = {memory.external_id: name for memory, name in learned}
+    return [replace(quad, session=session_of.get(quad.source, "")) for quad in known]
+
+
+def _learned(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
+    """Memories learned in a session, under the id of the turn that said them, with the session's id."""
+    for each in session.learned:
+        place = min((quote.turn for quote in each.quotes), default=0)
+        yield _from_turn(each.memory, session, place), session.external_id
+
+
+def _stated(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
+    for place, turn in enumerate(session.turns):
+        said_at = turn.said_at or session.started_at
+        if said_at is not None and turn.role != "assistant":
+            for memory in facts(turn.text, turn.speaker, said_at):
+                yield _from_turn(memory, session, place), session.external_id
+
+
+def _from_turn(memory: MemoryDraft, session: SessionDraft, place: int) -> MemoryDraft:
+    turn = session.turns[place] if place < len(session.turns) else None
+    name = (turn.external_id if turn else "") or f"{session.external_id}:{place + 1}"
+    return replace(memory, external_id=name, said_at=memory.said_at or session.started_at)
 
 
 def _quad(memory: Memory | MemoryDraft, whose: str, unnamed: str) -> Quad | None:

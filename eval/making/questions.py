@@ -16,12 +16,9 @@ from hashlib import sha256
 from itertools import chain, zip_longest
 from random import Random
 
-from eval.making.quads import Knowledge, Quad, folded, quads
-from eval.making.wording import LASTING, THEN_AND_NOW, word
-from eval.play.simulation.simulate import sort_by_time_and_number
+from eval.making.quads import Knowledge, Quad, folded, history_quads
 from eval.types import Gold, History, Probe
-from graph.learning.plain_facts import facts
-from memory.types import MemoryDraft, SessionDraft, TimeSpan
+from memory.types import Store, TimeSpan
 
 DONT_KNOW = "I don't know."
 CHOICES = 5
@@ -34,6 +31,27 @@ TRIVIAL = frozenset({"name", "protagonist"})
 UNKNOWN_SHARE = 4
 """Each of the two unanswerable kinds has at most one question for so many answerable ones."""
 
+THEN_AND_NOW = {
+    "home": ("Where did {who} live {when}?", "Where {do} {who} live now?"),
+    "employer": ("Who did {who} work for {when}?", "Who {do} {who} work for now?"),
+    "occupation": ("What did {who} work as {when}?", "What {do} {who} work as now?"),
+    "job": ("What did {who} work as {when}?", "What {do} {who} work as now?"),
+    "place of work": ("Where did {who} work {when}?", "Where {do} {who} work now?"),
+    "dating with": ("Who did {who} date {when}?", "Who {do} {who} date now?"),
+    "date of birth": ("When is {whose} date of birth?", "When is {whose} date of birth?"),
+    "birthday": ("When is {whose} birthday?", "When is {whose} birthday?"),
+}
+"""Questions for a relation in the past and in the present; other relations are asked for by name."""
+
+SOMEBODY = ("Who was {whose} {relation} {when}?", "Who is {whose} {relation} now?")
+SOMETHING = ("What was {whose} {relation} {when}?", "What is {whose} {relation} now?")
+SEVERAL = ("What were {whose} {relation} {when}?", "What are {whose} {relation} now?")
+LASTING = frozenset({"mother", "father", "son", "daughter", "sister", "brother"})
+"""Last words of relations that are asked for without a time of their own (DialSim, Kim et al. 2024, table 7)."""
+
+SELF = frozenset({"you", "user", "i", "me"})
+"""Names of the user in a bank; questions about the user are in the first person."""
+
 DAY = timedelta(days=1)
 MOMENT = timedelta(seconds=1)
 UNDATED = datetime(2100, 1, 1, tzinfo=UTC)
@@ -41,23 +59,11 @@ UNDATED = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 def graph_history(history: History, seed: int = 0, limit: int = 100) -> History:
-    """Replace a history's questions by questions about its own facts.
-
-    Facts come from its memories and from what its sessions taught; if there are none, from the plain statements that a
-    chat learns from (`graph.learning.plain_facts`). They are asked after the last session.
-    """
-    sessions = sort_by_time_and_number(history.sessions)
-    moments = [turn.said_at or session.started_at for session in sessions for turn in session.turns]
-    learned = [pair for session in sessions for pair in _learned(session)]
-    own = [*history.memories, *(memory for memory, _ in learned)]
-    known = list(quads(own, history.persona.name))
-    if not known:
-        learned = [pair for session in sessions for pair in _stated(session)]
-        known = list(quads([memory for memory, _ in learned]))
-    session_of = {memory.external_id: name for memory, name in learned}
-    known = [replace(quad, session=session_of.get(quad.source, "")) for quad in known]
+    """Replace a history's questions by questions about its own facts, asked after its last session."""
+    moments = [turn.said_at or session.started_at for session in history.sessions for turn in session.turns]
     last = max((moment for moment in moments if moment), default=None)
-    return replace(history, probes=tuple(questions(known, seed, limit, last + MOMENT if last else None)))
+    asked = questions(history_quads(history), seed, limit, last + MOMENT if last else None)
+    return replace(history, probes=tuple(asked))
 
 
 def questions(
@@ -164,27 +170,19 @@ class _Maker:
         if len(way) == 1 or first.relation.split()[-1] in LASTING or not (first.since or first.until):
             yield from self._with_one_time(way, rng)
             return
-        start = max(self.life.start, first.since or self.life.start)
-        end = min(self.life.end, first.until or self.life.end)
-        if start >= end:
-            return
-        earlier = _calendar(_within(TimeSpan(start, end), rng))
+        held = self._when_valid(way[:1])
+        earlier = _calendar(_within(held, rng)) if held else ()
         for query in self._with_one_time(way[1:], rng):
             relations = (first.relation, *query.relations)
-            yield from (
-                replace(query, head=first.head, relations=relations, first=span)
-                for span in earlier
-                if span.end <= query.asked_at
-            )
+            for span in earlier:
+                if span.end <= query.asked_at:
+                    yield replace(query, head=first.head, relations=relations, first=span)
 
     def _with_one_time(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
         """The queries about a past time, or asked at a moment when the facts hold."""
-        head, relations = way[0].head, tuple(quad.relation for quad in way)
-        start = max([self.life.start, *(quad.since for quad in way if quad.since)])
-        end = min([self.life.end, *(quad.until for quad in way if quad.until)])
-        if start >= end:
+        head, relations, valid = way[0].head, tuple(quad.relation for quad in way), self._when_valid(way)
+        if valid is None:
             return
-        valid = TimeSpan(start, end)
         known_from = max((moment for quad in way if (moment := quad.said or quad.since)), default=self.life.start)
         spans = _calendar(_within(valid, rng)) if any(quad.since or quad.until for quad in way) else ()
         forms = [_Query(head, relations, self.life.end, span) for span in spans if span.end <= self.life.end]
@@ -192,6 +190,12 @@ class _Maker:
             now = _within(TimeSpan(max(known_from, valid.start), valid.end), rng)
             forms.insert(rng.choice((0, len(forms))), _Query(head, relations, now))
         yield from forms
+
+    def _when_valid(self, way: Sequence[Quad]) -> TimeSpan | None:
+        """When all facts of a path hold, within `life`; None if they never do."""
+        start = max([self.life.start, *(quad.since for quad in way if quad.since)])
+        end = min([self.life.end, *(quad.until for quad in way if quad.until)])
+        return TimeSpan(start, end) if start < end else None
 
     def _probe(self, query: _Query, ability: str, rng: Random, path: Sequence[Quad] = ()) -> Probe:
         """The question that a path answers; without one, it has no answer."""
@@ -218,7 +222,7 @@ class _Maker:
         """
         relation = query.relations[-1]
         taken = {folded(answer), folded(query.head), folded(subject)}
-        others: list[str] = []
+        others = list[str]()
         own = [q for q in self.graph.about(subject, relation) if _can_be_asked(q)]
         alike = [q for q in self.usable if q.relation == relation]
         near = [q for q in self.usable if q.relation != relation and q.store == self.stores.get(relation)]
@@ -227,33 +231,12 @@ class _Maker:
                 if folded(tail) not in taken:
                     taken.add(folded(tail))
                     others.append(tail)
-        choices = ([answer] if answer else []) + others[: CHOICES - (2 if answer else 1)]
+        choices = ([answer, *others] if answer else others)[: CHOICES - 1]
         rng.shuffle(choices)
         return (*choices, DONT_KNOW)
 
     def _rng(self, *parts: str) -> Random:
         return Random("\0".join((str(self.seed), *parts)))
-
-
-def _learned(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
-    """Memories learned in a session, under the id of the turn that said them, with the session's id."""
-    for each in session.learned:
-        memory, place = each.memory, min((quote.turn for quote in each.quotes), default=0)
-        yield _from_turn(memory, session, place), session.external_id
-
-
-def _stated(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
-    for place, turn in enumerate(session.turns):
-        said_at = turn.said_at or session.started_at
-        if said_at is not None and turn.role != "assistant":
-            for memory in facts(turn.text, turn.speaker, said_at):
-                yield _from_turn(memory, session, place), session.external_id
-
-
-def _from_turn(memory: MemoryDraft, session: SessionDraft, place: int) -> MemoryDraft:
-    turn = session.turns[place] if place < len(session.turns) else None
-    name = (turn.external_id if turn else "") or f"{session.external_id}:{place + 1}"
-    return replace(memory, external_id=name, said_at=memory.said_at or session.started_at)
 
 
 def _can_be_asked(quad: Quad) -> bool:
@@ -275,3 +258,36 @@ def _within(span: TimeSpan, rng: Random) -> datetime:
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
+
+
+def word(
+    head: str, relations: Sequence[str], store: Store, span: TimeSpan | None, first: TimeSpan | None = None
+) -> str:
+    """Word the question for the last relation of a path from a head, at a past time or, without a span, now.
+
+    `store` is that of the answer: one in the relationship store is asked for as a person. The span is a calendar month
+    or a day. With a time of its own for the first of two relations (DialSim, Kim et al. 2024, table 7):
+    "Ana had a landlord in March 2026. Where did the landlord live on 3 May 2026?"
+    """
+    who, whose, do = ("I", "my", "do") if head.casefold() in SELF else (head, f"{head}'s", "does")
+    if first:
+        relation, *rest = relations
+        article = "" if _is_plural(relation) else "an " if relation[:1] in "aeiou" else "a "
+        return f"{who} had {article}{relation} {_when(first)}. {word(f'the {relation}', rest, store, span)}"
+    for relation in relations[:-1]:
+        who, do = f"{whose} {relation}", "does"
+        whose = f"{who}'s"
+    relation = relations[-1]
+    other = SEVERAL if _is_plural(relation) else SOMETHING
+    forms = THEN_AND_NOW.get(relation) or (SOMEBODY if store == "relationship" else other)
+    when = _when(span) if span else ""
+    return forms[0 if span else 1].format(who=who, whose=whose, do=do, relation=relation, when=when)
+
+
+def _is_plural(relation: str) -> bool:
+    return relation.endswith("s") and not relation.endswith(("ss", "us"))
+
+
+def _when(span: TimeSpan) -> str:
+    is_month = span.end - span.start > DAY
+    return f"in {span.start:%B %Y}" if is_month else f"on {span.start.day} {span.start:%B %Y}"

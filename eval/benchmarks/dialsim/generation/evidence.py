@@ -5,21 +5,22 @@ holds from the day of the scene that states it. As LongDialQA's files do not say
 until another takes its place or ends it ("ex-wife" ends "wife"), and any other for good.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
 from eval.benchmarks.dialsim.generation.scenes import Scene, Show
-from eval.making.parts import GenerationStopped, Part
+from eval.making.generation import GenerationStopped, Part, Writer, leave_out_if
 from eval.making.quads import Quad, folded
-from eval.making.writer import LeftOut, Name, Phrase, Writer, bound, one_line
+from eval.making.replies import Name, Phrase, bound
 from graph.models.json_replies import StrictReply
 from graph.understanding.sentences import shorten
 from memory.search.tokens import FUNCTION_WORDS, words
+from memory.types import Store
 
 ATTRIBUTES = frozenset({"age", "date of birth", "hometown", "job", "major", "place of birth", "place of work"})
 ONE_AT_A_TIME = frozenset(
@@ -39,7 +40,7 @@ class Triple(StrictReply):
     """Somebody's relation to somebody or something."""
 
     head: Name
-    relation: Name
+    relation: Annotated[Name, AfterValidator(str.lower)]
     tail: Phrase
 
 
@@ -61,47 +62,23 @@ def read_facts(scene: Scene, writer: Writer) -> SceneFacts:
     data = {"day": scene.day, "scene": scene.script}
     facts = list[Triple]()
     with writer.leave_out():
-        for triple in writer.ask(Triples, relations=list(RELATIONS), **data).triples:
-            head, relation, tail = one_line(triple.head), one_line(triple.relation).lower(), one_line(triple.tail)
-            fact = Triple(head=head, relation=relation, tail=tail)
+        for fact in writer.ask(Triples, relations=list(RELATIONS), **data).triples:
             with writer.leave_out():
                 _check(fact, scene, facts)
-                writer.score("TripleScore", "scored too low", **data, triple=[head, relation, tail])
+                writer.score("TripleScore", "scored too low", **data, triple=[fact.head, fact.relation, fact.tail])
                 facts.append(fact)
     return SceneFacts(facts=facts)
 
 
-def quads(sessions: Sequence[Scene], facts: Sequence[SceneFacts]) -> list[Quad]:
-    """The facts of all sessions, from the day each is stated; their source is the session's place, from 0."""
-    stated = [
-        Quad(
-            fact.head,
-            fact.relation,
-            fact.tail,
-            since=scene.date,
-            source=str(place),
-            said=scene.time,
-            store="profile" if fact.relation in ATTRIBUTES else "relationship",
-            session=str(place),
-        )
-        for place, (scene, part) in enumerate(zip(sessions, facts, strict=True))
-        for fact in part.facts
-    ]
-    return [replace(quad, until=_end(quad, stated)) for quad in stated]
-
-
-def _end(quad: Quad, stated: Iterable[Quad]) -> datetime | None:
-    """When another fact took the place of this one, or ended it."""
-    return min((other.since for other in stated if other.since and _ends(other, quad)), default=None)
-
-
-def _ends(later: Quad, quad: Quad) -> bool:
-    if not later.since or not quad.since or later.since <= quad.since:
-        return False
-    is_same = folded(later.tail) == folded(quad.tail)
-    if later.key == quad.key:
-        return quad.relation in ONE_AT_A_TIME and not is_same
-    return later.key == (quad.key[0], f"ex-{quad.relation}") and is_same
+def _check(fact: Triple, scene: Scene, others: Sequence[Triple]) -> None:
+    """Refuse a fact that is none, that its scene does not name, or that is there already."""
+    leave_out_if(fact.relation not in RELATIONS, "no relation of the paper")
+    said = _as_words(scene.script)
+    for name in (fact.head, fact.tail):
+        is_named = not FUNCTION_WORDS.issuperset(words(name)) and _as_words(name) in said
+        leave_out_if(not is_named, "not named in the scene")
+    leave_out_if(folded(fact.head) == folded(fact.tail), "of itself")
+    leave_out_if(fact in others, "the same twice")
 
 
 def _as_words(text: str) -> str:
@@ -110,18 +87,32 @@ def _as_words(text: str) -> str:
     return f" {plain} "
 
 
-def _check(fact: Triple, scene: Scene, others: Sequence[Triple]) -> None:
-    """Refuse a fact that is none, that its scene does not name, or that is there already."""
-    if fact.relation not in RELATIONS:
-        raise LeftOut("no relation of the paper")
-    said = _as_words(scene.script)
-    for name in (fact.head, fact.tail):
-        if FUNCTION_WORDS.issuperset(words(name)) or _as_words(name) not in said:
-            raise LeftOut("not named in the scene")
-    if folded(fact.head) == folded(fact.tail):
-        raise LeftOut("of itself")
-    if fact in others:
-        raise LeftOut("the same twice")
+def quads(sessions: Sequence[Scene], facts: Sequence[SceneFacts]) -> list[Quad]:
+    """The facts of all sessions, from the day each is stated; their source is the session's place, from 0."""
+    stated = [
+        (scene, _quad(fact, scene, str(place)))
+        for place, (scene, part) in enumerate(zip(sessions, facts, strict=True))
+        for fact in part.facts
+    ]
+
+    def end(since: Scene, quad: Quad) -> datetime | None:
+        later = (scene.date for scene, other in stated if scene.date > since.date and _ends(other, quad))
+        return min(later, default=None)
+
+    return [replace(quad, until=end(scene, quad)) for scene, quad in stated]
+
+
+def _quad(fact: Triple, scene: Scene, place: str) -> Quad:
+    store: Store = "profile" if fact.relation in ATTRIBUTES else "relationship"
+    return Quad(fact.head, fact.relation, fact.tail, scene.date, None, place, scene.time, store, place)
+
+
+def _ends(later: Quad, quad: Quad) -> bool:
+    """Whether a later fact takes the place of a fact, or ends it."""
+    is_same = folded(later.tail) == folded(quad.tail)
+    if later.key == quad.key:
+        return quad.relation in ONE_AT_A_TIME and not is_same
+    return later.key == (quad.key[0], f"ex-{quad.relation}") and is_same
 
 
 class Quiz(BaseModel):
@@ -155,7 +146,7 @@ def read_quizzes(file: Path, show: Show) -> list[Quiz]:
         GenerationStopped: it is no such list, or a question's episode or answer is not there.
     """
     try:
-        found = TypeAdapter(list[Quiz]).validate_json(file.read_bytes())
+        quizzes = TypeAdapter(list[Quiz]).validate_json(file.read_bytes())
     except (OSError, ValidationError) as fault:
         why = fault.errors()[0] if isinstance(fault, ValidationError) else {"loc": (), "msg": str(fault)}
         place = ", ".join(map(str, why["loc"]))
@@ -164,16 +155,16 @@ def read_quizzes(file: Path, show: Show) -> list[Quiz]:
             '"...", "options": ["...", ...], "answer": "one of them"}]'
         ) from fault
     episodes = {scene.episode for scene in show.scenes}
-    for number, quiz in enumerate(found):
+    for number, quiz in enumerate(quizzes):
         if quiz.episode not in episodes:
             known = ", ".join(sorted(episodes))
             raise GenerationStopped(f"{file}, item {number}: there is no episode {quiz.episode!r}; there are {known}")
         if quiz.answer not in quiz.options:
             raise GenerationStopped(f"{file}, item {number}: the answer is not among the options")
-    return found
+    return quizzes
 
 
-def find_evidence(quiz: Quiz, show: Show, writer: Writer) -> QuizEvidence:
+def find_evidence(show: Show, quiz: Quiz, writer: Writer) -> QuizEvidence:
     """Ask which scenes of the episode answer a question."""
     writer.begin("evidence")
     scenes = {scene.number: scene for scene in show.scenes if scene.episode == quiz.episode}
@@ -181,8 +172,8 @@ def find_evidence(quiz: Quiz, show: Show, writer: Writer) -> QuizEvidence:
     with writer.leave_out():
         reply = writer.ask(Evidence, scenes=text, question=quiz.question, answer=quiz.answer)
         named = sorted(set(reply.scenes) & set(scenes))
-        if not reply.answerable or not named:
-            raise LeftOut(f"“{shorten(quiz.question, 80)}” is not answered by its episode")
+        is_answered = reply.answerable and named
+        leave_out_if(not is_answered, f"“{shorten(quiz.question, 80)}” is not answered by its episode")
         return QuizEvidence(scenes=named, needs_all=reply.needs_all and len(named) > 1)
     return QuizEvidence(scenes=[])
 

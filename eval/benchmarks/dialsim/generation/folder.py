@@ -9,18 +9,17 @@ Each question gets the style of one character of its session, drawn at random; a
 still asks the same. They begin every question with "By the way,", which is left to the model.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eval.benchmarks.dialsim.generation.evidence import (
     Quiz,
@@ -35,18 +34,13 @@ from eval.benchmarks.dialsim.generation.evidence import (
 )
 from eval.benchmarks.dialsim.generation.scenes import Scene, Show, read_show
 from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
-from eval.making import parts
-from eval.making.parts import Generated, Generation, Part, write_json
+from eval.making.generation import Generated, Generation, GenerationPlan, Part, Writer, leave_out_if
 from eval.making.quads import Quad
 from eval.making.questions import DONT_KNOW, MOMENT, questions
-from eval.making.writer import LeftOut, Sentence, Writer, one_line, read_prompts
+from eval.making.replies import Sentence
 from eval.play.simulation.names import DEFAULT
-from eval.types import Watch
 from graph.models.json_replies import StrictReply
 from memory.search.tokens import FUNCTION_WORDS
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 GRAPH, FAN = "hard_q", "easy_q"
 
@@ -112,20 +106,16 @@ def from_quizzes(quizzes: Sequence[Quiz], found: Sequence[QuizEvidence], show: S
     for quiz, answered in zip(quizzes, found, strict=True):
         evidence = [each for each in show.scenes if each.episode == quiz.episode and each.number in answered.scenes]
         for scene, is_answerable in answerability(evidence, answered.needs_all, show):
-            question = _quiz_question(quiz, evidence, scene, is_answerable, places[scene])
-            if question:
+            if scene.episode == quiz.episode or scene.time >= max(each.time for each in evidence):
+                question = _quiz_question(quiz, evidence, scene, is_answerable, places[scene])
                 of_type[question.place, question.kind].append(question)
     for (place, kind), all_of_type in sorted(of_type.items()):
         chosen = Random(f"{seed} {place} {kind}").sample(all_of_type, min(len(all_of_type), MOST_OF_A_TYPE))
         yield from sorted(chosen, key=lambda question: question.text)
 
 
-def _quiz_question(
-    quiz: Quiz, evidence: Sequence[Scene], scene: Scene, is_answerable: bool, place: int
-) -> Question | None:
+def _quiz_question(quiz: Quiz, evidence: Sequence[Scene], scene: Scene, is_answerable: bool, place: int) -> Question:
     is_later = scene.episode != quiz.episode
-    if is_later and scene.time < max(each.time for each in evidence):
-        return None
     options = [*(option for option in quiz.options if option != DONT_KNOW), DONT_KNOW]
     text = dated(quiz.question, evidence) if is_later else quiz.question
     if not is_answerable:
@@ -141,10 +131,9 @@ def restyle(place: int, asked: Sequence[Question], show: Show, seed: int, writer
     for question in writer.each("style", asked if others else ()):
         who = Random(f"{seed} {place} {question.text}").choice(others)
         with writer.leave_out():
-            reply = writer.ask(Styled, character=who, lines=_lines(show, place, who), question=question.text)
-            styled = one_line(reply.question)
-            if not keeps(question.text, styled):
-                raise LeftOut("a name or a number is lost")
+            told = {"character": who, "lines": _lines(show, place, who), "question": question.text}
+            styled = writer.ask(Styled, **told).question
+            leave_out_if(not keeps(question.text, styled), "a name or a number is lost")
             writer.score("StyleScore", "scored too low", question=question.text, the_same_in_a_style=styled)
             part.styles[question.text] = {who: styled}
     return part
@@ -187,15 +176,13 @@ def as_files(show: Show, asked: Iterable[Question]) -> tuple[dict[str, Any], dic
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(parts.Plan):
+class Plan(GenerationPlan):
     """How the questions are made; `source` is the SHA-256 of the script and the quiz."""
 
     source: str = ""
 
 
-def generate(
-    folder: Path, script: Path, quiz: Path | None, plan: Plan, model: BaseChatModel, watch: Watch
-) -> Generated:
+def generate(generation: Generation[Plan], script: Path, quiz: Path | None) -> Generated:
     """Make what the folder lacks: facts of each session, evidence of each quiz question, styles; then the files.
 
     Raises:
@@ -204,36 +191,35 @@ def generate(
     """
     show = read_show(script)
     quizzes = read_quizzes(quiz, show) if quiz else []
-    source = json.dumps([asdict(scene) | {"speakers": 0} for scene in show.scenes], default=str)
-    source += json.dumps([each.model_dump() for each in quizzes])
-    plan = replace(plan, source=sha256(source.encode()).hexdigest())
-    sessions = show.sessions
-    generation = Generation(folder, plan, read_prompts(__file__), model, watch)
-    facts = generation.make("session", sessions, SceneFacts, lambda scene, _, writer: read_facts(scene, writer))
-    found = generation.make(
-        "question", quizzes, QuizEvidence, lambda quiz, _, writer: find_evidence(quiz, show, writer)
-    )
-    asked = [*from_graph(show, quads(sessions, facts), plan.seed), *from_quizzes(quizzes, found, show, plan.seed)]
+    sessions, seed = show.sessions, generation.plan.seed
+    generation.plan = replace(generation.plan, source=_digest(show, quizzes))
+    facts = generation.make("session", sessions, SceneFacts, read_facts)
+    found = generation.make("question", quizzes, QuizEvidence, partial(find_evidence, show))
+    asked = [*from_graph(show, quads(sessions, facts), seed), *from_quizzes(quizzes, found, show, seed)]
     if not asked:
         raise generation.nothing("question")
-    of_session = [[question for question in asked if question.place == place] for place in range(len(sessions))]
-    styles = generation.make(
-        "style",
-        list(enumerate(of_session)),
-        Style,
-        lambda item, _, writer: restyle(*item, show, plan.seed, writer),
-    )
+
+    def make_style(place: int, writer: Writer) -> Style:
+        return restyle(place, [question for question in asked if question.place == place], show, seed, writer)
+
+    styles = generation.make("style", range(len(sessions)), Style, make_style)
     for question in asked:
         question.styles |= styles[question.place].styles.get(question.text, {})
     data, days = as_files(show, asked)
-    write_json(folder / f"{show.name}_dialsim.json", data)
+    generation.write(f"{show.name}_dialsim.json", data)
     for part, each in days.items():
-        write_json(folder / f"{show.name}_oracle_{part}.json", each)
+        generation.write(f"{show.name}_oracle_{part}.json", each)
     of_part = Counter(question.part for question in asked)
     counts = {
         "relations": sum(len(part.facts) for part in facts),
         "questions from them": of_part[GRAPH],
-        "questions from quizzes": len(asked) - of_part[GRAPH],
+        "questions from quizzes": of_part[FAN],
         "questions in a style": sum(bool(question.styles) for question in asked),
     }
     return generation.account(counts)
+
+
+def _digest(show: Show, quizzes: Sequence[Quiz]) -> str:
+    """The SHA-256 of a script and a quiz."""
+    source = json.dumps([asdict(scene) | {"speakers": 0} for scene in show.scenes], default=str)
+    return sha256((source + json.dumps([each.model_dump() for each in quizzes])).encode()).hexdigest()

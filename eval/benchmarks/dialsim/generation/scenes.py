@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from eval.benchmarks.reading import gather
-from eval.making.parts import GenerationStopped
+from eval.making.generation import GenerationStopped
 from graph.understanding.sentences import shorten
 from memory.importers.benchmarks import dialsim as script_format
 from memory.importers.reading.dates import parse_moment

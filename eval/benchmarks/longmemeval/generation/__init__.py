@@ -1,11 +1,7 @@
 """Make LongMemEval's questions and evidence sessions with a chat model (Wu et al., ICLR 2025, section 3.2 and A.1).
 
-    users.py        a user's background for one attribute of an ontology, `attributes.json`, and all questions about it;
-                    the benchmark's file, as its adapter reads it (`python -m eval compile` makes its histories long)
-    questions.py    questions of six types, the statements that each answer follows from, questions with a false premise
-    sessions.py     the six types, and a question while it is made; a chat of the user with the assistant for each
-                    statement, in which it comes up by the way; in place of the authors' editing: what is doubtful goes,
-                    and is listed for a person
+`users` makes a user's background for one attribute of an ontology and all questions about it, `sessions` the chats in
+which their evidence comes up by the way. `python -m eval compile` makes the histories long.
 
 Deviations: where three people chose, rewrote and edited (5 % of the questions and 30 % of the sessions are as a model
 wrote them), nothing is rewritten: the model scores and answers, rules check, and what fails goes. One model writes all

@@ -7,20 +7,17 @@ The checks are in place of the authors' editing: the model answers from sessions
 which sessions are missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import date, datetime, time, timedelta
+from random import Random
+from typing import Annotated, Any
 
-from eval.making.writer import LeftOut, Paragraph, Sentence, Writer, bound, one_line
+from eval.making.generation import Writer, leave_out_if
+from eval.making.replies import Paragraph, Sentence, bound
 from eval.metrics.answers import normalise
 from graph.models.json_replies import StrictReply
 from memory.search.tokens import content_terms, terms
-
-if TYPE_CHECKING:
-    from random import Random
 
 Turn = dict[str, Any]
 """As in the file: role, content, has_answer."""
@@ -34,6 +31,9 @@ ROLES = {"user": "UserMessage", "assistant": "AssistantMessage"}
 
 SHARED = 0.5
 """The least share of a statement's terms in the messages that say it: these say "my" or "yesterday" in other words."""
+
+LONGEST = timedelta(days=366)
+"""How long before its question a statement may be dated."""
 
 _FRAME = frozenset(terms("user assistant told"))
 """Terms of a statement that nobody says."""
@@ -140,6 +140,34 @@ def _official(moment: datetime) -> str:
     return f"{moment:%Y/%m/%d (%a) %H:%M}"
 
 
+def draw_moment(day: date, draw: Random) -> datetime:
+    """A moment of a day when people are awake."""
+    return datetime.combine(day, time(draw.randint(7, 22), draw.randrange(60)))
+
+
+def read_days(texts: Sequence[str], today: date) -> list[date]:
+    """The days that a model gave.
+
+    Raises:
+        LeftOut: one cannot be read, is not in the year before today, or comes twice.
+    """
+    days = [day for text in texts if (day := parse_day(text))]
+    leave_out_if(len(days) < len(texts), "a day that cannot be read")
+    is_before = all(today - LONGEST <= day < today for day in days)
+    leave_out_if(not is_before, "a day that is not in the year before the question")
+    leave_out_if(len(set(days)) < len(days), "two statements of one day")
+    return days
+
+
+def parse_day(text: str) -> date | None:
+    """A day as YYYY-MM-DD; None if it is written in another way, or there is no such day."""
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return day if str(day) == text.strip() else None
+
+
 class Task(StrictReply):
     """What a user wants from the assistant."""
 
@@ -174,43 +202,70 @@ class Agreement(StrictReply):
 def write_session(draft: Draft, evidence: Evidence, draw: Random, writer: Writer) -> None:
     """Write the turns of a chat; those that say the statement are marked with `has_answer`.
 
-    A chat that fails a check is kept in the draft, too, so that a person sees it.
-
-    Raises:
-        LeftOut: the chat fails a check.
-        Unreachable: the model does not reply.
+    A chat that fails a check (`LeftOut`) is kept in the draft, too, so that a person sees it.
     """
     kind, told = draft.kind, {"fact": evidence.statement, "today": weekday_and_date(evidence.said_at)}
-    told["task"] = one_line(writer.ask(Task, kind.task, **told).task)
+    told["task"] = writer.ask(Task, kind.task, **told).task
     (place,) = draw.choices(range(ROUNDS), PLACES)
     turns = evidence.turns = _chat(kind, told, place, writer)
     lines = [f"{number} {line}" for number, line in enumerate(_lines(turns), start=1)]
     found = {number - 1 for number in writer.ask(Places, fact=evidence.statement, chat=lines).messages}
-    if 2 * place + (kind.speaker == "assistant") not in found:
-        raise LeftOut("its statement is not found in its session")
+    is_said = 2 * place + (kind.speaker == "assistant") in found
+    leave_out_if(not is_said, "its statement is not found in its session")
     for number, turn in enumerate(turns):
         turn["has_answer"] = number in found and turn["role"] == kind.speaker
     _check_words(draft, evidence)
     writer.score("SessionScore", "session below the threshold", **told, chat=_lines(turns))
 
 
+def _chat(kind: Kind, told: dict[str, str], place: int, writer: Writer) -> list[Turn]:
+    """The turns of a chat; the statement is said in the round at `place`."""
+    turns, said = list[Turn](), set[str]()
+    for number in range(ROUNDS):
+        for role, prompt in (ROLES | dict(kind.telling) if number == place else ROLES).items():
+            data: dict[str, object] = {"today": told["today"]}
+            if role == "user":
+                data |= {"task": told["task"], "messages_left": ROUNDS - 1 - number}
+            if prompt != ROLES[role]:
+                data["fact"] = told["fact"]
+            message = writer.ask(Message, prompt, **data, chat=_lines(turns)).message
+            leave_out_if(not normalise(message), "an empty message")
+            leave_out_if(normalise(message) in said, "a message that repeats another one")
+            said.add(normalise(message))
+            turns.append({"role": role, "content": message, "has_answer": False})
+    return turns
+
+
+def _lines(turns: Iterable[Turn]) -> list[str]:
+    """A chat as it stands in prompts."""
+    return [f"{turn['role']}: {turn['content']}" for turn in turns]
+
+
+def _check_words(draft: Draft, evidence: Evidence) -> None:
+    """Refuse a session whose marked turns lack the words of the statement, or of an answer that quotes it."""
+    marked = " ".join(turn["content"] for turn in evidence.turns if turn["has_answer"])
+    wanted, there = set(content_terms(evidence.statement)) - _FRAME, set(terms(marked))
+    leave_out_if(len(wanted & there) < SHARED * len(wanted), "its session does not say its statement")
+    leave_out_if(draft.kind.is_quoted and not contains(marked, draft.answer), "its session does not say the answer")
+
+
+def contains(text: str, answer: str) -> bool:
+    """Whether a text has all terms of an answer."""
+    return set(content_terms(answer)) <= set(terms(text))
+
+
 def check_answer(draft: Draft, writer: Writer) -> None:
     """Refuse a question whose answer does not follow from its sessions, or follows without one of them.
 
     Of an update, the newer session is enough, and the older one has to give another answer.
-
-    Raises:
-        LeftOut: the question is refused.
-        Unreachable: the model does not reply.
     """
-    if not _is_right(draft, read(draft, draft.evidence, writer), writer):
-        raise LeftOut("the answer does not follow from its sessions")
+    follows = _is_right(draft, read(draft, draft.evidence, writer), writer)
+    leave_out_if(not follows, "the answer does not follow from its sessions")
     for missing in draft.evidence[-1:] if draft.kind.is_update else draft.evidence:
         answer = read(draft, [each for each in draft.evidence if each is not missing], writer)
-        if _is_right(draft, answer, writer):
-            raise LeftOut("answered by a part of its evidence")
-        if draft.kind.is_update and answer is None:
-            raise LeftOut("its first session does not say what is updated")
+        leave_out_if(_is_right(draft, answer, writer), "answered by a part of its evidence")
+        says_nothing = draft.kind.is_update and answer is None
+        leave_out_if(says_nothing, "its first session does not say what is updated")
 
 
 def read(draft: Draft, evidence: Sequence[Evidence], writer: Writer) -> str | None:
@@ -226,37 +281,3 @@ def read(draft: Draft, evidence: Sequence[Evidence], writer: Writer) -> str | No
 def _is_right(draft: Draft, answer: str | None, writer: Writer) -> bool:
     told = {"question": draft.question, "right_answer": draft.answer, "reply": answer}
     return answer is not None and writer.ask(Agreement, **told).right
-
-
-def _chat(kind: Kind, told: dict[str, str], place: int, writer: Writer) -> list[Turn]:
-    """The turns of a chat; the statement is said in the round at `place`."""
-    turns = list[Turn]()
-    for number in range(ROUNDS):
-        for role, prompt in (ROLES | dict(kind.telling) if number == place else ROLES).items():
-            data: dict[str, object] = {"today": told["today"]}
-            if role == "user":
-                data |= {"task": told["task"], "messages_left": ROUNDS - 1 - number}
-            if prompt != ROLES[role]:
-                data["fact"] = told["fact"]
-            message = one_line(writer.ask(Message, prompt, **data, chat=_lines(turns)).message)
-            if not normalise(message):
-                raise LeftOut("an empty message")
-            if normalise(message) in [normalise(turn["content"]) for turn in turns]:
-                raise LeftOut("a message that repeats another one")
-            turns.append({"role": role, "content": message, "has_answer": False})
-    return turns
-
-
-def _lines(turns: Iterable[Turn]) -> list[str]:
-    """A chat as it stands in prompts."""
-    return [f"{turn['role']}: {turn['content']}" for turn in turns]
-
-
-def _check_words(draft: Draft, evidence: Evidence) -> None:
-    """Refuse a session whose marked turns lack the words of the statement, or of an answer that quotes it."""
-    there = set(terms(" ".join(turn["content"] for turn in evidence.turns if turn["has_answer"])))
-    wanted = set(content_terms(evidence.statement)) - _FRAME
-    if len(wanted & there) < SHARED * len(wanted):
-        raise LeftOut("its session does not say its statement")
-    if draft.kind.is_quoted and not set(content_terms(draft.answer)) <= there:
-        raise LeftOut("its session does not say the answer")

@@ -4,39 +4,59 @@ OUT/longmemeval_oracle.json    the questions, each with its evidence sessions al
 OUT/doubtful.json              what was left out, with the reason, for a person to look at
 
 Each user is invented for one attribute (section 3.2, appendix A.1). `attributes.json` has the paper's five categories
-and as many attributes as it, 164, in our own wording and groups.
+and as many attributes as it, 164, in our own wording and groups. Each answer is taken apart into dated statements
+(appendix A.2). Those of knowledge updates and temporal reasoning have days of their own; the others are said on
+different days shortly before the question, as the paper draws dates where they do not matter.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
-from itertools import count
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
-from eval.benchmarks.longmemeval.generation.questions import Asking, make_abstention, make_questions
-from eval.benchmarks.longmemeval.generation.sessions import KINDS, Draft, weekday_and_date
-from eval.making import parts
-from eval.making.parts import Generated, Generation, GenerationStopped, Part, write_json
-from eval.making.writer import NotMade, Paragraph, Writer, one_line, read_prompts
-from eval.types import Watch
+from eval.benchmarks.longmemeval.generation.sessions import (
+    KINDS,
+    Draft,
+    Evidence,
+    Kind,
+    check_answer,
+    contains,
+    draw_moment,
+    read,
+    read_days,
+    weekday_and_date,
+    write_session,
+)
+from eval.making.generation import (
+    Generated,
+    Generation,
+    GenerationPlan,
+    GenerationStopped,
+    LeftOut,
+    Part,
+    Writer,
+    check_question,
+    leave_out_if,
+)
+from eval.making.replies import Paragraph, Phrase, Question, Questions, Sentence, bound
+from eval.metrics.answers import normalise
 from graph.models.json_replies import StrictReply
 from memory.search.tokens import words
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 FIRST_DAY, DAYS = date(2023, 1, 1), 365
 """When questions are asked."""
 
 BRIEF = 30
 """A background has more words than this; 150 are asked for."""
+
+RECENT = 10
+"""Days before the question on which statements without a day of their own are said; more than a question has."""
 
 
 class Background(StrictReply):
@@ -45,22 +65,27 @@ class Background(StrictReply):
     background: Paragraph
 
 
+class Statements(StrictReply):
+    """What must have been said for an answer to follow."""
+
+    statements: Annotated[list[Sentence], bound(maxItems=6)]
+
+
+class DatedStatement(StrictReply):
+    """A statement, and the day on which it was said, as 2023-05-24."""
+
+    day: Phrase
+    statement: Sentence
+
+
+class DatedStatements(StrictReply):
+    """What must have been said for an answer to follow, and when."""
+
+    statements: Annotated[list[DatedStatement], bound(maxItems=6)]
+
+
 @dataclass(frozen=True, slots=True)
-class Attribute:
-    """What is asked about a user: "dogs", of the belongings, in the group of animals."""
-
-    category: str
-    group: str
-    name: str
-
-    @property
-    def digest(self) -> str:
-        """What the ids of its sessions have in common: no filler of a question is about the question's attribute."""
-        return sha256(f"{self.category}\0{self.name}".encode()).hexdigest()[:8]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan(parts.Plan):
+class Plan(GenerationPlan):
     """Questions of each type for an attribute."""
 
     questions: int = 1
@@ -75,43 +100,18 @@ class User(Part):
     doubtful: list[dict[str, Any]]
 
 
-def generate(folder: Path, attributes: int, plan: Plan, model: BaseChatModel, watch: Watch) -> Generated:
-    """Make the users that the folder lacks, one for each attribute, then the files.
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What is asked about a user: "dogs", of the belongings, in the group of animals."""
 
-    Raises:
-        GenerationStopped: there are not so many attributes, the folder was made by another plan, the model does not
-            reply, or no question was made.
-    """
-    if attributes > len(ontology()):
-        raise GenerationStopped(f"there are {len(ontology())} attributes, and {attributes} are asked for")
-    generation = Generation(folder, plan, load_prompts(), model, watch)
-    numbers = range(1, attributes + 1)
-    users = generation.make("user", numbers, User, lambda number, _, writer: _make_user(plan, number, writer))
-    doubtful = [each for user in users for each in user.doubtful]
-    write_json(folder / "doubtful.json", doubtful)
-    questions = [question for user in users for question in user.questions]
-    if not questions:
-        raise generation.nothing("question")
-    write_json(folder / "longmemeval_oracle.json", questions)
-    counts = {
-        "users": len(users),
-        "questions": len(questions),
-        "evidence sessions": sum(len(question["haystack_sessions"]) for question in questions),
-        "doubtful questions": len(doubtful),
-    }
-    return generation.account(counts)
+    category: str
+    group: str
+    name: str
 
-
-def load_prompts() -> dict[str, str]:
-    """The prompts by name; those for questions end in the same form."""
-    texts = read_prompts(__file__)
-    form = texts.pop("form")
-    return {name: text.replace("{form}", form) for name, text in texts.items()}
-
-
-def draw_attribute(seed: int, number: int) -> Attribute:
-    """The attribute of that number, from 1, in an order that the seed shuffles; none comes twice."""
-    return Random(seed).sample(ontology(), len(ontology()))[number - 1]
+    @property
+    def digest(self) -> str:
+        """What the ids of its sessions have in common: no filler of a question is about the question's attribute."""
+        return _digest(self.category, self.name)
 
 
 @cache
@@ -126,33 +126,162 @@ def ontology() -> tuple[Attribute, ...]:
     )
 
 
+def draw_attribute(seed: int, number: int) -> Attribute:
+    """The attribute of that number, from 1, in an order that the seed shuffles; none comes twice."""
+    return Random(seed).sample(ontology(), len(ontology()))[number - 1]
+
+
+def generate(generation: Generation[Plan], attributes: int) -> Generated:
+    """Make the users that the folder lacks, one for each attribute, then the files.
+
+    Raises:
+        GenerationStopped: there are not so many attributes, the folder was made by another plan, the model does not
+            reply, or no question was made.
+    """
+    if attributes > len(ontology()):
+        raise GenerationStopped(f"there are {len(ontology())} attributes, and {attributes} are asked for")
+    users = generation.make("user", range(1, attributes + 1), User, partial(_make_user, generation.plan))
+    doubtful = [each for user in users for each in user.doubtful]
+    generation.write("doubtful.json", doubtful)
+    questions = [question for user in users for question in user.questions]
+    if not questions:
+        raise generation.nothing("question")
+    generation.write("longmemeval_oracle.json", questions)
+    counts = {
+        "users": len(users),
+        "questions": len(questions),
+        "evidence sessions": sum(len(question["haystack_sessions"]) for question in questions),
+        "doubtful questions": len(doubtful),
+    }
+    return generation.account(counts)
+
+
 def _make_user(plan: Plan, number: int, writer: Writer) -> User:
     attribute, key = draw_attribute(plan.seed, number), f"{plan.seed} {number}"
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
-    asking = Asking(key, _background(attribute, today, writer), today, writer)
-    drafts = [draft for kind in KINDS for draft in make_questions(kind, plan.questions, asking)]
-    variant = make_abstention(drafts, asking)
-    records = list(_records(plan, attribute, drafts, variant))
-    return User(attribute=attribute.name, background=asking.background, questions=records, doubtful=asking.doubtful)
+    maker = QuestionMaker(key, _background(attribute, today, writer), today, writer)
+    drafts = [draft for kind in KINDS for draft in maker.make_questions(kind, plan.questions)]
+    variant = maker.make_abstention(drafts)
+    records, first = list[dict[str, Any]](), 1
+    for draft in [*drafts, *([variant] if variant else [])]:
+        mark = "_abs" if draft is variant else ""
+        question_id = _digest(plan.model, str(plan.seed), attribute.name, draft.kind.name, draft.question) + mark
+        # Sessions of an attribute have names of one family, which `compile` does not mix.
+        names = [f"answer_{attribute.digest}{mark}_{first + place}" for place in range(len(draft.evidence))]
+        records.append(draft.as_record(question_id, names))
+        first += len(names)
+    return User(attribute=attribute.name, background=maker.background, questions=records, doubtful=maker.doubtful)
+
+
+def _digest(*parts: str) -> str:
+    return sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
 def _background(attribute: Attribute, today: date, writer: Writer) -> str:
     writer.begin("background")
     told = {"category": attribute.category, "group": attribute.group, "attribute": attribute.name}
     missing = f"no background for {attribute.name!r}: "
-    background = one_line(writer.require(missing, Background, **told, today=weekday_and_date(today)).background)
-    if len(words(background)) <= BRIEF:
-        raise NotMade(f"{missing}it has {len(words(background))} words")
+    background = writer.require(missing, Background, **told, today=weekday_and_date(today)).background
+    number = len(words(background))
+    leave_out_if(number <= BRIEF, f"{missing}it has {number} words")
     return background
 
 
-def _records(
-    plan: Plan, attribute: Attribute, drafts: Sequence[Draft], variant: Draft | None
-) -> Iterator[dict[str, Any]]:
-    """The questions with ids; sessions of an attribute have names of one family, which `compile` does not mix."""
-    number = count(1)
-    for draft in [*drafts, *([variant] if variant else [])]:
-        mark = "_abs" if draft is variant else ""
-        names = [f"answer_{attribute.digest}{mark}_{next(number)}" for _ in draft.evidence]
-        made_of = "\0".join((plan.model, str(plan.seed), attribute.name, draft.kind.name, draft.question))
-        yield draft.as_record(sha256(made_of.encode()).hexdigest()[:8] + mark, names)
+@dataclass(slots=True)
+class QuestionMaker:
+    """Makes all questions about a user; `asked` and `doubtful` grow with each."""
+
+    key: str
+    background: str
+    today: date
+    writer: Writer
+    asked: set[str] = field(default_factory=set)
+    doubtful: list[dict[str, Any]] = field(default_factory=list)
+
+    def make_questions(self, kind: Kind, most: int) -> Iterator[Draft]:
+        """Yield up to `most` questions of a type that pass all checks."""
+        self.writer.begin(kind.name)
+        questions = list[Question]()
+        with self.writer.leave_out():
+            questions = self.writer.ask(Questions, kind.questions, **self._known(), number_of_questions=most).questions
+        for number, each in enumerate(self.writer.each(kind.name, questions[:most])):
+            draw = self._draw(kind.name, number)
+            draft = Draft(kind, each.question, each.answer, draw_moment(self.today, draw))
+            with self._leave_out(draft):
+                self._check_wording(draft)
+                draft.evidence = self._take_apart(draft, draw)
+                statements = [f"{each.said_at:%Y-%m-%d}: {each.statement}" for each in draft.evidence]
+                told = self._known() | draft.prompt_data | {"statements": statements, "type": kind.name}
+                self.writer.score("QuestionScore", "question below the threshold", **told)
+                for evidence in draft.evidence:
+                    write_session(draft, evidence, draw, self.writer)
+                check_answer(draft, self.writer)
+                yield draft
+
+    def make_abstention(self, drafts: Sequence[Draft]) -> Draft | None:
+        """Return a question with a false premise, made from one that can be answered; None if none passes the checks.
+
+        The questions are tried in random order. The variant's sessions are those of its question, and no turn answers
+        it. One for a user: with three questions of each type, these are 5 % of all (the paper: 30 of 500).
+        """
+        self.writer.begin("abstention")
+        possible = [draft for draft in drafts if draft.kind.has_premise]
+        for draft in self._draw("abstention").sample(possible, len(possible)):
+            with self.writer.leave_out():
+                said = [each.statement for each in draft.evidence]
+                reply = self.writer.ask(Question, "FalsePremise", **draft.prompt_data, said=said)
+                unmarked = [[turn | {"has_answer": False} for turn in each.turns] for each in draft.evidence]
+                evidence = [replace(each, turns=turns) for each, turns in zip(draft.evidence, unmarked, strict=True)]
+                variant = replace(draft, question=reply.question, answer=reply.answer, evidence=evidence)
+                with self._leave_out(variant):
+                    self._check_wording(variant)
+                    leave_out_if(read(variant, evidence, self.writer) is not None, "the chats answer it")
+                    told = variant.prompt_data | {"said": said}
+                    self.writer.score("PremiseScore", "question below the threshold", **told)
+                    return variant
+        return None
+
+    @contextmanager
+    def _leave_out(self, draft: Draft) -> Iterator[None]:
+        """Count a question that is not kept, and list it for a person."""
+        with self.writer.leave_out():
+            try:
+                yield
+            except LeftOut as fault:
+                self.doubtful.append(draft.for_review(str(fault)))
+                raise
+
+    def _known(self) -> dict[str, object]:
+        """What every step is told."""
+        return {"background": self.background, "today": weekday_and_date(self.today)}
+
+    def _draw(self, *parts: object) -> Random:
+        """Random choices that do not depend on what became of other questions."""
+        return Random(f"{self.key} {parts}")
+
+    def _check_wording(self, draft: Draft) -> None:
+        check_question(draft.question, draft.answer, self.asked)
+        # Questions over several statements may name what they compare.
+        is_single = draft.kind.least == draft.kind.most
+        leave_out_if(is_single and contains(draft.question, draft.answer), "the question contains its answer")
+
+    def _take_apart(self, draft: Draft, draw: Random) -> list[Evidence]:
+        """The dated statements from which the answer follows."""
+        kind = draft.kind
+        bounds = {"told_by": f"the {kind.speaker}", "at_least": kind.least, "at_most": kind.most}
+        told = self._known() | draft.prompt_data | bounds
+        if kind.is_dated:
+            dated = self.writer.ask(DatedStatements, **told).statements
+            texts = [each.statement for each in dated]
+            days = read_days([each.day for each in dated], self.today)
+        else:
+            texts = self.writer.ask(Statements, **told).statements
+            ago = draw.sample(range(1, RECENT + 1), len(texts)) if len(texts) <= kind.most else []
+            days = [self.today - timedelta(days=each) for each in ago]
+        distinct = set(map(normalise, texts))
+        leave_out_if(not kind.least <= len(texts) <= kind.most, "too few or too many statements")
+        leave_out_if("" in distinct or len(distinct) < len(texts), "a statement is empty, or comes twice")
+        leave_out_if(kind.is_update and days != sorted(days), "the update is dated before what it updates")
+        if kind.is_quoted:
+            leave_out_if(not contains(texts[0], draft.answer), "the answer is not in its statement")
+        return [Evidence(text, draw_moment(day, draw)) for text, day in zip(texts, days, strict=True)]

@@ -8,29 +8,22 @@ recall is by emotion, passive recall of facts (section 3.1). Our copy of the pap
 scenes (table 9) nor the criteria for choosing a memory (table 10), so the words are Memoir's own.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
+from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
-from eval.making import parts
-from eval.making.parts import Generated, Generation, Part
-from eval.making.writer import LeftOut, Name, NotMade, Paragraph, Sentence, Writer, bound, one_line, read_prompts
+from eval.making.generation import Generated, Generation, GenerationPlan, Part, Writer, leave_out_if
+from eval.making.replies import Name, Paragraph, Sentence, bound
 from eval.runs.run import write_atomically
-from eval.types import Watch
 from graph.models.json_replies import StrictReply
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 NAME = "MADial-Bench-generated"
 
@@ -76,7 +69,7 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(parts.Plan):
+class Plan(GenerationPlan):
     """Events for each scene and emotion, and dialogues of each kind."""
 
     events: int = 2
@@ -143,105 +136,86 @@ class User(Part):
     dialogues: list[MadeDialogue]
 
 
-def generate(folder: Path, users: int, plan: Plan, model: BaseChatModel, watch: Watch) -> Generated:
+def generate(generation: Generation[Plan], users: int) -> Generated:
     """Make the users that the folder lacks, then the files.
 
     Raises:
         GenerationStopped: the folder was made by another plan, the model does not reply, or no dialogue was made.
     """
-
-    def make(number: int, before: Sequence[User], writer: Writer) -> User:
-        return _make_user(plan, number, [user.name for user in before], writer)
-
-    generation = Generation(folder, plan, read_prompts(__file__), model, watch)
-    made = generation.make("user", range(1, users + 1), User, make)
-    dialogues = [dialogue for user in made for dialogue in user.dialogues]
-    if not dialogues:
+    made = generation.make("user", range(1, users + 1), User, partial(_make_user, generation.plan))
+    recall = Counter(dialogue.recall for user in made for dialogue in user.dialogues)
+    if not recall:
         raise generation.nothing("dialogue")
-    memories, lines = list[dict[str, Any]](), list[dict[str, Any]]()
+    memories, dialogues = list[dict[str, Any]](), list[dict[str, Any]]()
     for number, user in enumerate(made, start=1):
         first = len(memories) + 1
-        memories += [
-            {str(first + n): memory.model_dump() | {"user-id": number, "id": str(first + n)}}
-            for n, memory in enumerate(user.memories)
-        ]
-        lines += [_line(dialogue, user.name, number, first) for dialogue in user.dialogues]
-    _write_lines(folder / f"{NAME}{BANK}", memories)
-    _write_lines(folder / f"{NAME}{DIALOGUE}.json", lines)
-    recall = Counter(dialogue.recall for dialogue in dialogues)
+        for place, memory in enumerate(user.memories, first):
+            memories.append({str(place): memory.model_dump() | {"user-id": number, "id": str(place)}})
+        dialogues += [_line(dialogue, user.name, number, first) for dialogue in user.dialogues]
+    for name, lines in ((f"{NAME}{BANK}", memories), (f"{NAME}{DIALOGUE}.json", dialogues)):
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        write_atomically(generation.folder / name, text.encode())
     counts = {"users": len(made), "memories": len(memories)}
     return generation.account(counts | {f"{kind} dialogues": recall[kind] for kind in ("proactive", "passive")})
 
 
-def _make_user(plan: Plan, number: int, taken: Sequence[str], writer: Writer) -> User:
+def _make_user(plan: Plan, number: int, writer: Writer) -> User:
     """Make a user; what cannot be used or scores low is left out and counted.
 
     Raises:
-        NotMade: there is no usable profile, or no memory.
+        LeftOut: there is no usable profile, or no memory.
     """
     writer.begin("profile")
-    profile = writer.require("", Profile, names_taken=list(taken))
-    name = one_line(profile.name)
-    if not name or name.casefold() in {each.casefold() for each in taken}:
-        raise NotMade(f"the name {name!r} is taken or empty")
-    child = {"name": name, "age": profile.age, "about": one_line(profile.about)}
-    memories = _memories(plan, number, child, writer)
-    if not memories:
-        reasons = "; ".join(f"{times} × {reason}" for reason, times in writer.left_out.items())
-        raise NotMade(f"no memory was made ({reasons or 'the model wrote none'})")
-    return User(name=name, memories=memories, dialogues=list(_dialogues(plan, child, memories, writer)))
+    taken = [user.name for user in writer.finished]
+    child = writer.require("", Profile, names_taken=taken)
+    is_taken = child.name.casefold() in {each.casefold() for each in taken}
+    leave_out_if(is_taken or not child.name, f"the name {child.name!r} is taken or empty")
+    about = {"child": child.model_dump()}
+    memories = _memories(plan, number, about, writer)
+    leave_out_if(not memories, "no memory was made")
+    return User(name=child.name, memories=memories, dialogues=list(_dialogues(plan, about, memories, writer)))
 
 
-def _memories(plan: Plan, number: int, child: dict[str, object], writer: Writer) -> list[MadeMemory]:
-    rng, made = Random(f"{plan.seed} {number}"), list[MadeMemory]()
+def _memories(plan: Plan, number: int, child: dict[str, Any], writer: Writer) -> list[MadeMemory]:
+    draw, made = Random(f"{plan.seed} {number}"), list[MadeMemory]()
     for scene, emotion in writer.each("memories", [(scene, emotion) for scene in SCENES for emotion in EMOTIONS]):
-        about: dict[str, object] = {"child": child, "scene": f"{scene}: {SCENES[scene]}", "emotion": emotion}
+        about = child | {"scene": f"{scene}: {SCENES[scene]}", "emotion": emotion}
         with writer.leave_out():
             remembered = [memory.event for memory in made]
             reply = writer.ask(Events, **about, number=plan.events, remembered=remembered)
-            for event in map(one_line, reply.events[: plan.events]):
-                day = FIRST_DAY + timedelta(days=rng.randrange((LAST_DAY - FIRST_DAY).days + 1))
+            for event in reply.events[: plan.events]:
+                day = FIRST_DAY + timedelta(days=draw.randrange((LAST_DAY - FIRST_DAY).days + 1))
                 with writer.leave_out():
-                    _check(event, about, made, writer)
+                    leave_out_if(not event or event in remembered, "empty, or the same twice")
+                    writer.score("EventScore", "scored too low", **about, event=event)
                     made.append(MadeMemory(time=day.isoformat(), scene=scene, emotion=emotion, event=event))
+                    remembered.append(event)
     return made
 
 
-def _check(event: str, about: dict[str, object], others: Sequence[MadeMemory], writer: Writer) -> None:
-    if not event or event in [memory.event for memory in others]:
-        raise LeftOut("empty, or the same twice")
-    writer.score("EventScore", "scored too low", **about, event=event)
-
-
 def _dialogues(
-    plan: Plan, child: dict[str, object], memories: Sequence[MadeMemory], writer: Writer
+    plan: Plan, child: dict[str, Any], memories: Sequence[MadeMemory], writer: Writer
 ) -> Iterator[MadeDialogue]:
-    left = {n: memory.event for n, memory in enumerate(memories)}
+    events = {place: memory.event for place, memory in enumerate(memories)}
+    left = dict(events)
     for kind in writer.each("dialogues", [kind for kind in KINDS for _ in range(plan.dialogues)]):
+        about = child | {"situation": kind.situation, "criterion": kind.criterion}
         with writer.leave_out():
-            about: dict[str, object] = {"child": child, "situation": kind.situation, "criterion": kind.criterion}
             chosen = writer.ask(Choice, **about, memories=left).memory if left else -1
-            if chosen not in left:
-                raise LeftOut("no memory for it")
-            yield _dialogue(kind, about, memories, chosen, writer)
+            leave_out_if(chosen not in left, "no memory for it")
+            yield _dialogue(kind, about, events, chosen, writer)
             del left[chosen]
 
 
-def _dialogue(
-    kind: Kind, about: dict[str, object], memories: Sequence[MadeMemory], chosen: int, writer: Writer
-) -> MadeDialogue:
-    memory = memories[chosen].event
-    reply = writer.ask(Dialogue, **about, memory=memory)
-    turns, answer = [one_line(turn) for turn in reply.turns], one_line(reply.reply)
-    if len(turns) % 2 == 0 or not all(turns) or not answer:
-        raise LeftOut("not in turns")
-    writer.score("DialogueScore", "scored too low", **about, memory=memory, dialogue=[*turns, answer])
-    numbered = dict(enumerate(memory.event for memory in memories))
-    suitable = writer.ask(Suitable, criterion=about["criterion"], dialogue=turns, memories=numbered)
-    ranked = [n for n in dict.fromkeys(suitable.memories) if 0 <= n < len(memories)][:MOST_SUITABLE]
-    if chosen not in ranked:
-        raise LeftOut("its memory is not among the most suitable")
-    return MadeDialogue(kind=kind.name, recall=kind.recall, turns=turns, reply=answer, suitable=ranked)
+def _dialogue(kind: Kind, about: dict[str, Any], events: dict[int, str], chosen: int, writer: Writer) -> MadeDialogue:
+    made = writer.ask(Dialogue, **about, memory=events[chosen])
+    said = [*made.turns, made.reply]
+    leave_out_if(len(said) % 2 == 1 or not all(said), "not in turns")
+    writer.score("DialogueScore", "scored too low", **about, memory=events[chosen], dialogue=said)
+    suitable = writer.ask(Suitable, criterion=kind.criterion, dialogue=made.turns, memories=events).memories
+    ranked = [place for place in dict.fromkeys(suitable) if place in events][:MOST_SUITABLE]
+    leave_out_if(chosen not in ranked, "its memory is not among the most suitable")
+    return MadeDialogue(kind=kind.name, recall=kind.recall, turns=made.turns, reply=made.reply, suitable=ranked)
 
 
 def _line(dialogue: MadeDialogue, name: str, user: int, first: int) -> dict[str, Any]:
@@ -257,8 +231,3 @@ def _line(dialogue: MadeDialogue, name: str, user: int, first: int) -> dict[str,
         "recall": dialogue.recall,
         "kind": dialogue.kind,
     }
-
-
-def _write_lines(file: Path, values: Sequence[dict[str, Any]]) -> None:
-    text = "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
-    write_atomically(file, text.encode())

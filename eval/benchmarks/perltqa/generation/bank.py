@@ -28,7 +28,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from eval.making.writer import LeftOut, Name, NotMade, Paragraph, Phrase, Sentence, Writer, bound, one_line
+from eval.making.generation import LeftOut, Writer, leave_out_if
+from eval.making.replies import Name, Paragraph, Phrase, Sentence, bound
 from graph.models.json_replies import StrictReply
 from memory.importers.reading.dialogue import split_utterance
 from memory.search.tokens import terms, words
@@ -173,16 +174,14 @@ def make_bank(seed: Seed, taken: Collection[str], events: int, writer: Writer) -
     """Return the name and the memories of a persona, with up to `events` events for each relationship.
 
     Raises:
-        NotMade: there is no name or no profile.
-        Unreachable: the model does not reply.
+        LeftOut: there is no name or no profile.
     """
     name = _name(seed, taken, writer)
     bank: Bank = {"profile": _profile(seed, name, writer)}
     bank["social_relationship"] = dict(_relationships(seed, bank, writer))
     bank["events"] = dict(_events(seed, bank, events, writer))
     bank["dialogues"] = dict(_dialogues(seed, bank, writer))
-    _validate(bank, writer)
-    return name, bank
+    return name, _validated(bank, writer)
 
 
 def _name(seed: Seed, taken: Collection[str], writer: Writer) -> str:
@@ -190,10 +189,10 @@ def _name(seed: Seed, taken: Collection[str], writer: Writer) -> str:
     known = {"occupation": seed.occupation, "initials": seed.initials, "names_in_use": sorted(taken)}
     used = {name.casefold() for name in taken}
     for each in writer.require("no new name: ", Names, **known).names:
-        name = one_line(f"{each.first_name} {each.family_name}")
+        name = f"{each.first_name} {each.family_name}"
         if _is_name(name) and name.casefold() not in used:
             return name
-    raise NotMade("no new name: those given are in use, or are no full names")
+    raise LeftOut("no new name: those given are in use, or are no full names")
 
 
 def _profile(seed: Seed, name: str, writer: Writer) -> dict[str, Any]:
@@ -206,32 +205,26 @@ def _profile(seed: Seed, name: str, writer: Writer) -> dict[str, Any]:
     }
     reply = writer.require(f"no profile of {name}: ", Profile, person=profile)
     for field, value in reply.model_dump().items():
-        text = one_line(str(value))
-        if _NOTHING.fullmatch(text):
-            writer.drop("field that says nothing")
-        else:
-            profile[field.replace("_", " ").title().replace(" And ", " and ")] = text
+        with writer.leave_out():
+            leave_out_if(bool(_NOTHING.fullmatch(str(value))), "field that says nothing")
+            profile[field.replace("_", " ").title().replace(" And ", " and ")] = str(value)
     return profile
 
 
 def _relationships(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, dict[str, str]]]:
     writer.begin("relationships")
-    kinds = {kind.casefold() for kind in seed.relationships}
-    names, found = {bank["profile"]["Protagonist"].casefold()}, 0
+    kinds, names = {kind.casefold() for kind in seed.relationships}, [bank["profile"]["Protagonist"].casefold()]
     with writer.leave_out():
-        reply = writer.ask(Relationships, person=bank["profile"], kinds=seed.relationships)
-        for person in reply.relationships:
-            kind, name, description = map(one_line, (person.relationship, person.name, person.description))
-            if kind.casefold() not in kinds:
-                writer.drop("of no kind that was drawn, or the second one of its kind")
-            elif not _is_name(name) or name.casefold() in names or not description:
-                writer.drop("no new full name, or no description")
-            else:
-                kinds.remove(kind.casefold())
-                names.add(name.casefold())
-                entry = {"Supporting Characters": name, "Description": description, "Relationship": kind}
-                yield f"{seed.number}_{found}", entry
-                found += 1
+        for each in writer.ask(Relationships, person=bank["profile"], kinds=seed.relationships).relationships:
+            kind, name = each.relationship.casefold(), each.name.casefold()
+            with writer.leave_out():
+                leave_out_if(kind not in kinds, "of no kind that was drawn, or the second one of its kind")
+                is_new = _is_name(each.name) and name not in names and each.description
+                leave_out_if(not is_new, "no new full name, or no description")
+                entry = {"Supporting Characters": each.name, "Description": each.description}
+                yield f"{seed.number}_{len(names) - 1}", entry | {"Relationship": each.relationship}
+                kinds.remove(kind)
+                names.append(name)
 
 
 def _events(seed: Seed, bank: Bank, events: int, writer: Writer) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -241,17 +234,15 @@ def _events(seed: Seed, bank: Bank, events: int, writer: Writer) -> Iterator[tup
         day = f"{FIRST_DAY + timedelta(days=seed.draw.randrange(DAYS)):%Y-%m-%d}"
         told = {"person": profile, "other_person": other, "topic": topic, "date": day, "earlier_events": earlier[key]}
         with writer.leave_out():
-            reply = writer.ask(Event, **told)
-            summary, content = one_line(reply.summary), one_line(reply.content)
-            if len(words(content)) <= BRIEF:
-                raise LeftOut("brief")
-            if not all(_mentions(content, name) for name in (profile["Protagonist"], other["Supporting Characters"])):
-                raise LeftOut("one of the two people is not in it")
-            if summary in earlier[key]:
-                raise LeftOut("told before")
-            entry = {"summary": summary, "content": content, "Creation Time": day, "Theme": topic[0]}
+            event = writer.ask(Event, **told)
+            leave_out_if(len(words(event.content)) <= BRIEF, "brief")
+            names = (profile["Protagonist"], other["Supporting Characters"])
+            has_both = all(_mentions(event.content, name) for name in names)
+            leave_out_if(not has_both, "one of the two people is not in it")
+            leave_out_if(event.summary in earlier[key], "told before")
+            entry = {"summary": event.summary, "content": event.content, "Creation Time": day, "Theme": topic[0]}
             yield f"{key}_{len(earlier[key])}", entry
-            earlier[key].append(summary)
+            earlier[key].append(event.summary)
 
 
 def _dialogues(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -262,32 +253,27 @@ def _dialogues(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, di
         )
         told = {"person": bank["profile"], "event": event, "date_of_the_dialogue": f"{moment:%Y-%m-%d}"}
         with writer.leave_out():
-            reply = writer.ask(Dialogue, **told)
-            said = [(one_line(each.person), one_line(each.assistant)) for each in reply.exchanges]
+            said = [(each.person, each.assistant) for each in writer.ask(Dialogue, **told).exchanges]
             exchanges = list(dict.fromkeys(each for each in said if all(each)))
-            if len(exchanges) < LEAST_EXCHANGES:
-                raise LeftOut("brief")
+            leave_out_if(len(exchanges) < LEAST_EXCHANGES, "brief")
             lines = [f"{who}: {text}" for each in exchanges for who, text in zip((name, ASSISTANT), each, strict=True)]
             yield f"{key}#{number}", {"events": key, "contents": {f"{moment:%Y-%m-%d %H:%M}": lines}}
 
 
-def _validate(bank: Bank, writer: Writer) -> None:
-    """Remove events below the threshold with their dialogues, and people without any event (table 7)."""
-    people, dialogues = bank["social_relationship"], bank["dialogues"]
+def _validated(bank: Bank, writer: Writer) -> Bank:
+    """The bank without events below the threshold and their dialogues, and without people of no event (table 7)."""
+    people, events, dialogues = bank["social_relationship"], dict[str, Any](), bank["dialogues"]
     for key, event in writer.each("validation", list(bank["events"].items())):
-        about = [name for name, each in dialogues.items() if each["events"] == key]
         told = {"person": bank["profile"], "other_person": people[_person_of(key)], "event": event}
-        told["dialogue"] = [dialogues[name]["contents"] for name in about]
-        try:
+        told["dialogue"] = [each["contents"] for each in dialogues.values() if each["events"] == key]
+        with writer.leave_out():
             writer.score("MemoryScore", "event below the threshold", **told)
-        except LeftOut as fault:
-            writer.drop(str(fault))
-            del bank["events"][key]
-            for name in about:
-                del dialogues[name]
-    for key in people.keys() - set(map(_person_of, bank["events"])):
+            events[key] = event
+    known = {key: person for key, person in people.items() if key in set(map(_person_of, events))}
+    for _ in people.keys() - known:
         writer.drop("person without an event")
-        del people[key]
+    kept = {name: each for name, each in dialogues.items() if each["events"] in events}
+    return bank | {"social_relationship": known, "events": events, "dialogues": kept}
 
 
 def _person_of(key: str) -> str:

@@ -13,37 +13,22 @@ table 7, "blurred boundaries"). Its two numbers are its place in the memory as M
 an anchor is left out, as is one that was asked before.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from eval.benchmarks.perltqa.adapter import BANK, QUESTIONS, REFERENCE, SECTIONS
 from eval.benchmarks.perltqa.generation.bank import Bank, draw_seed, make_bank
 from eval.benchmarks.reading import gather
-from eval.making import parts
-from eval.making.parts import Generated, Generation, Part, write_json
-from eval.making.writer import LeftOut, Phrase, Question, Writer, bound, read_prompts
-from eval.metrics.answers import normalise
-from eval.types import Watch
+from eval.making.generation import Generated, Generation, GenerationPlan, Part, Writer, check_question, leave_out_if
+from eval.making.replies import Phrase, Question, Questions, bound
 from graph.models.json_replies import StrictReply
 from memory.importers.benchmarks import perltqa as importer
 from memory.search.tokens import FUNCTION_WORDS
 
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-Questions = dict[str, list[Any]]
+QuestionsBySection = dict[str, list[Any]]
 """The questions of a persona by section; all but those on the profile by memory, too."""
-
-
-class Pairs(StrictReply):
-    """Questions about one memory."""
-
-    pairs: Annotated[list[Question], bound(maxItems=6)]
 
 
 class Anchors(StrictReply):
@@ -52,13 +37,57 @@ class Anchors(StrictReply):
     anchors: Annotated[list[Phrase], bound(maxItems=6)]
 
 
-def make_questions(name: str, bank: Bank, most: int, writer: Writer) -> Questions:
-    """Up to `most` questions about each memory of a bank, one about each field of the profile.
+@dataclass(frozen=True, slots=True)
+class Plan(GenerationPlan):
+    """Events for each relationship, and questions for each memory."""
+
+    events: int = 3
+    questions: int = 3
+
+
+class Persona(Part):
+    """A persona's memories, and questions about them."""
+
+    name: str
+    bank: Bank
+    questions: QuestionsBySection
+
+
+def generate(generation: Generation[Plan], personas: int) -> Generated:
+    """Make the personas that the folder lacks, then the benchmark's two files.
 
     Raises:
-        Unreachable: the model does not reply.
+        GenerationStopped: the folder was made by another plan, the model does not reply, or no question was made.
     """
-    questions: Questions = {section: [] for section in SECTIONS}
+    plan = generation.plan
+
+    def make(number: int, writer: Writer) -> Persona:
+        taken = [persona.name for persona in writer.finished]
+        name, bank = make_bank(draw_seed(plan.seed, number), taken, plan.events, writer)
+        return Persona(name=name, bank=bank, questions=_questions(name, bank, plan.questions, writer))
+
+    made = generation.make("persona", range(1, personas + 1), Persona, make)
+    asked = [persona for persona in made if any(persona.questions.values())]
+    if not asked:
+        raise generation.nothing("question")
+    generation.write(f"{BANK}_generated.json", {persona.name: persona.bank for persona in made})
+    generation.write(f"{QUESTIONS}_generated.json", [{persona.name: persona.questions} for persona in asked])
+    counts = {
+        "personas": len(made),
+        "memories": sum(len(section) for persona in made for section in persona.bank.values()),
+        "questions": sum(_number(group) for persona in made for group in persona.questions.values()),
+    }
+    return generation.account(counts)
+
+
+def _number(group: list[Any]) -> int:
+    """The number of questions in a section, of which all but the profile group them by memory."""
+    return sum(1 if "Question" in item else sum(map(len, item.values())) for item in group)
+
+
+def _questions(name: str, bank: Bank, most: int, writer: Writer) -> QuestionsBySection:
+    """Up to `most` questions about each memory of a bank, one about each field of the profile."""
+    questions: QuestionsBySection = {section: [] for section in SECTIONS}
     asked: set[str] = set()
     for section, key, text in writer.each("questions", list(_memories(name, bank))):
         is_field = section == "profile"
@@ -84,24 +113,20 @@ def _memories(name: str, bank: Bank) -> Iterator[tuple[str, str, str]]:
 
 def _items(name: str, memory: str, most: int, asked: set[str], writer: Writer) -> Iterator[dict[str, Any]]:
     with writer.leave_out():
-        for pair in writer.ask(Pairs, person=name, memory=memory, number_of_questions=most).pairs[:most]:
+        reply = writer.ask(Questions, person=name, memory=memory, number_of_questions=most)
+        for pair in reply.questions[:most]:
             with writer.leave_out():
-                yield _item(pair.question.strip(), pair.answer.strip(), memory, asked, writer)
+                yield _item(pair, memory, asked, writer)
 
 
-def _item(question: str, answer: str, memory: str, asked: set[str], writer: Writer) -> dict[str, Any]:
-    if not question or not answer:
-        raise LeftOut("empty")
-    if normalise(question) in asked:
-        raise LeftOut("asked before")
-    asked.add(normalise(question))
-    told = {"memory": memory, "question": question, "answer": answer}
-    anchors = find_anchors(writer.ask(Anchors, **told).anchors, answer, memory)
-    if not anchors:
-        raise LeftOut("no anchor that answer and memory share")
+def _item(pair: Question, memory: str, asked: set[str], writer: Writer) -> dict[str, Any]:
+    check_question(pair.question, pair.answer, asked)
+    told = {"memory": memory, **pair.model_dump()}
+    anchors = find_anchors(writer.ask(Anchors, **told).anchors, pair.answer, memory)
+    leave_out_if(not anchors, "no anchor that answer and memory share")
     score = writer.score("PairScore", "below the threshold", **told, key_phrases=list(anchors))
     listed = [{text: place} for text, place in anchors.items()]
-    return {"Question": question, "Answer": answer, "Memory Anchors": listed, "Score": score}
+    return {"Question": pair.question, "Answer": pair.answer, "Memory Anchors": listed, "Score": score}
 
 
 def find_anchors(candidates: Iterable[str], answer: str, memory: str) -> dict[str, list[int]]:
@@ -116,62 +141,11 @@ def find_anchors(candidates: Iterable[str], answer: str, memory: str) -> dict[st
 
 def _without_function_words(phrase: str) -> list[str]:
     parts = [part.strip(" \t.,;:!?\"'“”()") for part in phrase.split()]
-    while parts and (not parts[0] or parts[0].casefold() in FUNCTION_WORDS):
-        parts.pop(0)
-    while parts and (not parts[-1] or parts[-1].casefold() in FUNCTION_WORDS):
-        parts.pop()
-    return parts
+    content = [place for place, part in enumerate(parts) if part and part.casefold() not in FUNCTION_WORDS]
+    return parts[content[0] : content[-1] + 1] if content else []
 
 
 def _as_words(parts: list[str]) -> re.Pattern[str] | None:
     """A pattern of these words, whole and in any case."""
     phrase = r"\s+".join(map(re.escape, parts))
     return re.compile(rf"(?<!\w){phrase}(?!\w)", re.IGNORECASE) if parts else None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan(parts.Plan):
-    """Events for each relationship, and questions for each memory."""
-
-    events: int = 3
-    questions: int = 3
-
-
-class Persona(Part):
-    """A persona's memories, and questions about them."""
-
-    name: str
-    bank: Bank
-    questions: Questions
-
-
-def generate(folder: Path, personas: int, plan: Plan, model: BaseChatModel, watch: Watch) -> Generated:
-    """Make the personas that the folder lacks, then the benchmark's two files.
-
-    Raises:
-        GenerationStopped: the folder was made by another plan, the model does not reply, or no question was made.
-    """
-
-    def make(number: int, before: Sequence[Persona], writer: Writer) -> Persona:
-        taken = [persona.name for persona in before]
-        name, bank = make_bank(draw_seed(plan.seed, number), taken, plan.events, writer)
-        return Persona(name=name, bank=bank, questions=make_questions(name, bank, plan.questions, writer))
-
-    generation = Generation(folder, plan, read_prompts(__file__), model, watch)
-    made = generation.make("persona", range(1, personas + 1), Persona, make)
-    asked = [persona for persona in made if any(persona.questions.values())]
-    if not asked:
-        raise generation.nothing("question")
-    write_json(folder / f"{BANK}_generated.json", {persona.name: persona.bank for persona in made})
-    write_json(folder / f"{QUESTIONS}_generated.json", [{persona.name: persona.questions} for persona in asked])
-    counts = {
-        "personas": len(made),
-        "memories": sum(len(section) for persona in made for section in persona.bank.values()),
-        "questions": sum(_number(group) for persona in made for group in persona.questions.values()),
-    }
-    return generation.account(counts)
-
-
-def _number(group: list[Any]) -> int:
-    """The number of questions in a section, of which all but the profile group them by memory."""
-    return sum(1 if "Question" in item else sum(map(len, item.values())) for item in group)

@@ -1,0 +1,301 @@
+"""Make the parts of a benchmark (personas, questions) step by step with a chat model; what is finished is kept.
+
+OUT/generation.json       how the parts are made; a folder is never mixed from two plans
+OUT/personas/1.json       one part, written whole
+OUT/personas/2.replies    the replies to a part that was interrupted
+
+A benchmark's recipe makes a part by asking a `Writer` and checking the replies. What fails a check raises `LeftOut`:
+within `leave_out` it is counted, and the next item is made; elsewhere the part cannot be made. If the model cannot be
+reached (`Unreachable`), the run ends, and the same command goes on later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from eval.making.replies import Score
+from eval.metrics.answers import normalise
+from eval.runs.run import drop_partial_line, write_atomically
+from eval.types import Watch
+from graph.models.calls import Completion, ModelFailed, Unreachable
+from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from memory.errors import MemoirError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
+
+MAX_TOKENS = 1024
+"""Most tokens of a reply; an event of 300 words takes some 500, ten relationships 700."""
+
+
+class GenerationStopped(MemoirError):
+    """The files cannot be made, or not to the end; the message says which part and step, and what is kept."""
+
+
+class LeftOut(Exception):  # the next item or part is made, not an error of the program
+    """An item, or a whole part, is not kept; the message says why."""
+
+
+def leave_out_if(is_unusable: bool, reason: str) -> None:
+    """Raise `LeftOut` for a reason, if it applies."""
+    if is_unusable:
+        raise LeftOut(reason)
+
+
+def check_question(question: str, answer: str, asked: set[str]) -> None:
+    """Leave out a question that is empty, or that was asked before; from now on, it was."""
+    leave_out_if(not normalise(question) or not normalise(answer), "empty")
+    leave_out_if(normalise(question) in asked, "asked before")
+    asked.add(normalise(question))
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationPlan:
+    """How parts are made: by which model, by which draws, and the lowest score from 0 to 10 that is kept."""
+
+    model: str
+    seed: int = 0
+    threshold: int = 6
+
+
+class Part(BaseModel):
+    """A finished part, as its file has it; the number of replies to it, and what was left out by step and reason."""
+
+    replies: int = 0
+    left_out: dict[str, int] = {}
+
+
+AnyPlan = TypeVar("AnyPlan", bound=GenerationPlan)
+AnyPart = TypeVar("AnyPart", bound=Part)
+Item = TypeVar("Item")
+Reply = TypeVar("Reply", bound=StrictReply)
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What the files of a benchmark hold, by kind, what was left out, and why some parts could not be made."""
+
+    counts: Mapping[str, int]
+    replies: int
+    left_out: Mapping[str, int]
+    failed: Sequence[str]
+
+
+@dataclass(slots=True)
+class Generation(Generic[AnyPlan]):
+    """One run that makes the parts of a benchmark in a folder, as far as it lacks them.
+
+    `make` may be called for several kinds of parts; `account` and `nothing` speak of all of them.
+    """
+
+    folder: Path
+    plan: AnyPlan
+    prompts: Mapping[str, str]
+    model: BaseChatModel
+    watch: Watch
+    parts: list[Part] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def make(
+        self, kind: str, items: Sequence[Item], shape: type[AnyPart], make: Callable[[Item, Writer], AnyPart]
+    ) -> Sequence[AnyPart]:
+        """Make a part of each item. Those that cannot be made are missing.
+
+        Raises:
+            GenerationStopped: the folder was made by another plan, a part is damaged, or the model does not reply.
+        """
+        self._open_folder()
+        place = self.folder / f"{kind}s"
+        place.mkdir(exist_ok=True)
+        files = {number: place / f"{number}.json" for number in range(1, len(items) + 1)}
+        made = {number: _read(file, shape) for number, file in files.items() if file.exists()}
+        for number, item in enumerate(items, start=1):
+            if number in made:
+                continue
+            finished = [made[each] for each in sorted(made)]
+            writer = Writer(self, f"{kind} {number}", finished, place / f"{number}.replies")
+            try:
+                part = make(item, writer)
+            except LeftOut as fault:
+                self.failed.append(f"{writer.place}: {fault}{_in_brackets(_with_numbers(writer.left_out))}")
+            except Unreachable as fault:
+                raise GenerationStopped(
+                    f"{writer.place}: {fault}. The {len(made)} finished are kept, and the replies to this one; run the "
+                    "same command again to go on"
+                ) from fault
+            else:
+                part.replies, part.left_out = writer.replies, dict(writer.left_out)
+                write_atomically(files[number], part.model_dump_json(indent=1).encode())
+                made[number] = part
+            writer.file.unlink(missing_ok=True)
+        parts = [made[number] for number in sorted(made)]
+        self.parts += parts
+        return parts
+
+    def write(self, name: str, value: object) -> None:
+        """Write a file of the benchmark as JSON."""
+        write_atomically(self.folder / name, json.dumps(value, ensure_ascii=False, indent=1).encode())
+
+    def account(self, counts: Mapping[str, int]) -> Generated:
+        """The account of what was made, with what the files hold."""
+        return Generated(counts, sum(part.replies for part in self.parts), self._left_out(), self.failed)
+
+    def nothing(self, what: str) -> GenerationStopped:
+        """The error that nothing came out that can be asked, with the reasons."""
+        reasons = [*self.failed, *_with_numbers(self._left_out())]
+        return GenerationStopped(f"no {what} was made{_in_brackets(reasons)}. Try a larger model")
+
+    def _open_folder(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file, text = self.folder / "generation.json", json.dumps(asdict(self.plan))
+        if file.exists() and (before := file.read_text("utf-8")) != text:
+            raise GenerationStopped(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
+        write_atomically(file, text.encode())
+
+    def _left_out(self) -> Mapping[str, int]:
+        """What was left out over all parts, the most frequent first."""
+        return dict(sum((Counter(part.left_out) for part in self.parts), Counter[str]()).most_common())
+
+
+def _read(file: Path, shape: type[AnyPart]) -> AnyPart:
+    try:
+        return shape.model_validate_json(file.read_bytes())
+    except ValidationError as fault:
+        raise GenerationStopped(
+            f"{file} is damaged ({fault.errors()[0]['msg']}). Delete it to make it again"
+        ) from fault
+
+
+def _with_numbers(reasons: Mapping[str, int]) -> list[str]:
+    return [f"{number} × {reason}" for reason, number in reasons.items()]
+
+
+def _in_brackets(reasons: Sequence[str]) -> str:
+    return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+# --- how a part is made
+
+
+@dataclass(slots=True)
+class Writer:
+    """Asks the model for a part such as "persona 3"; counts what each step leaves out.
+
+    `finished` are the other parts of its kind. Usable replies are added to a `file` of JSON lines. Of a part that was
+    interrupted, the file answers what was asked before, so that only the rest is asked of the model. `replies` is their
+    number, old and new.
+    """
+
+    generation: Generation[Any]
+    part: str
+    finished: Sequence[Any]
+    file: Path
+    step: str = ""
+    replies: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """By step and reason."""
+    _kept: defaultdict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    """The replies of an interruption, by what was asked."""
+
+    def __post_init__(self) -> None:
+        drop_partial_line(self.file)
+        for line in self.file.read_bytes().splitlines() if self.file.exists() else ():
+            kept = json.loads(line)
+            self._kept[kept["asked"]].append(kept["reply"])
+
+    @property
+    def place(self) -> str:
+        """The part and the step, for progress and errors."""
+        return f"{self.part}, {self.step}"
+
+    def begin(self, step: str) -> None:
+        """Begin a step of one reply."""
+        self.step = step
+        self.generation.watch(self.place, 0, 1)
+
+    def each(self, step: str, items: Sequence[Item]) -> Iterator[Item]:
+        """Yield the items of a step, and report how many of them are done."""
+        self.step = step
+        for done, item in enumerate(items):
+            self.generation.watch(self.place, done, len(items))
+            yield item
+        self.generation.watch(self.place, len(items), len(items))
+
+    def ask(self, shape: type[Reply], name: str = "", /, **data: object) -> Reply:
+        """Return a reply about the data to the prompt of a name, by default the shape's.
+
+        Raises:
+            LeftOut: two replies do not have the shape, or there is none.
+            Unreachable: the model may reply another time.
+        """
+        text = prompt(self.generation.prompts[name or shape.__name__], data)
+        asked = sha256(text.encode()).hexdigest()
+        if self._kept[asked]:
+            self.replies += 1
+            return shape.model_validate(self._kept[asked].pop(0))
+        replies: list[Completion] = []
+        request = ask_for_json(self.generation.model, [("human", text)], shape, replies, max_tokens=MAX_TOKENS)
+        try:
+            reply = asyncio.run(request)
+        except Unreachable:
+            raise
+        except (UnusableReply, ModelFailed) as fault:
+            raise LeftOut("unusable reply") from fault
+        finally:
+            self.replies += len(replies)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"asked": asked, "reply": reply.model_dump()}, ensure_ascii=False) + "\n")
+        return reply
+
+    def require(self, what: str, shape: type[Reply], /, **data: object) -> Reply:
+        """Return a reply that the part cannot do without; `what` begins the message if there is none."""
+        try:
+            return self.ask(shape, **data)
+        except LeftOut as fault:
+            raise LeftOut(f"{what}{fault.__cause__}") from fault
+
+    def score(self, name: str, too_low: str, /, **data: object) -> int:
+        """Return the score from 0 to 10 that the model gives by the prompt of a name.
+
+        Raises:
+            LeftOut: it is below the threshold, for the reason `too_low`, or there is no usable reply.
+        """
+        score = self.ask(Score, name, **data).score
+        leave_out_if(score < self.generation.plan.threshold, too_low)
+        return score
+
+    @contextmanager
+    def leave_out(self) -> Iterator[None]:
+        """Count an item that is left out within, and go on after it."""
+        try:
+            yield
+        except LeftOut as fault:
+            self.drop(str(fault))
+
+    def drop(self, reason: str) -> None:
+        """Count something that this step leaves out."""
+        self.left_out[f"{self.step}: {reason}"] += 1
+
+
+def read_prompts(module: str) -> dict[str, str]:
+    """The instructions beside a module's file, by name: prompts.toml. Its text `form`, if any, replaces {form}."""
+    texts: dict[str, str] = tomllib.loads(Path(module).with_name("prompts.toml").read_text("utf-8"))
+    form = texts.pop("form", "")
+    return {name: text.replace("{form}", form) for name, text in texts.items()}
+
+
+def prompt(instruction: str, data: Mapping[str, object]) -> str:
+    """The data, a line each as JSON, then the instruction."""
+    lines = (f"{name.replace('_', ' ').capitalize()}: {quoted(value)}" for name, value in data.items())
+    return "\n".join(lines) + f"\n\n{instruction}"
