@@ -95,11 +95,11 @@ class TurnDraft:
     said_text: str = ""
     external_id: str = ""
     recallable: bool = True
-    asks: bool = False
     event: TimeSpan | None = None
     event_text: str = ""
     key: str = ""
     cites: tuple[int, ...] = ()
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

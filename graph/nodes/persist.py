@@ -62,7 +62,7 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
         statements = tuple(text for text in statements if not contains(revision.sentence, text))
         event, recallable = stated_time(" ".join(statements), ask.as_of), bool(statements)
     said_text = ask.as_of.isoformat(timespec="seconds")  # with the zone, so that the speaker's own day is kept
-    mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable, only_asks(ask.text))
+    mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable, asks=only_asks(ask.text))
     turns = [replace(mine, event=event.span, event_text=event.text) if event else mine]
     if reply is not None:
         theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, said_text, uuid.uuid4().hex)
