@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -30,6 +30,7 @@ class Fields:
     place: str
     skips: list[Skip] = field(default_factory=list)
     is_line: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, value: object, place: str, skips: list[Skip]) -> Self:
@@ -39,9 +40,22 @@ class Fields:
         skips.append(Skip(place, f"expected an object, found {json_type(value)}"))
         return cls({}, place, skips)
 
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """The same object with new names for some fields, such as {"title": "title chat.name"}; places keep the old.
+
+        Of several old names, the first that has a value counts; "chat.name" is the name of the object `chat` in it.
+        """
+        own = dict(self.values)
+        paths = [path for paths in names.values() for path in paths.split()]
+        for outer in sorted({path.rpartition(".")[0] for path in paths} - {""}):
+            inner = self.of(own.get(outer) or {}, self.place_of(outer), self.skips)
+            own |= {f"{outer}.{name}": value for name, value in inner.values.items()}
+        chosen = {new: next(filter(own.get, paths.split()), paths.split(" ")[-1]) for new, paths in names.items()}
+        return replace(self, values=own | {new: own.get(name) for new, name in chosen.items()}, names=chosen)
+
     def place_of(self, name: str) -> str:
         """The place of one field."""
-        return f"{self.place}{', ' if self.is_line else '.'}{name}"
+        return f"{self.place}{', ' if self.is_line else '.'}{self.names.get(name, name)}"
 
     def report(self, name: str, reason: str) -> None:
         """Report a problem with a field, or with the object itself if the name is empty."""
