@@ -16,8 +16,7 @@ from datetime import datetime
 from itertools import chain, groupby
 from typing import Any
 
-from memory.importers.reading.dates import parse_moment
-from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields, list_items
+from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields, list_items, parse_moment
 from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import NO_DATE
-from memory.importers.reading.fields import Fields, read_objects
+from memory.importers.reading.fields import NO_DATE, Fields, read_objects
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, Skip

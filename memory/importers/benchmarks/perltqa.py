@@ -23,9 +23,8 @@ from typing import Any
 
 from memory.bank.rows import clean
 from memory.dates.expressions import read_date
-from memory.importers.reading.dates import NO_DATE
 from memory.importers.reading.dialogue import split_utterance
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, list_items
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, NO_DATE, Fields, clean_text, list_items
 from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, Relation, Role, SessionDraft, Skip, TurnDraft

@@ -9,8 +9,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from memory.importers.reading.dates import date_problem, parse_epoch, parse_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text
+from memory.importers.reading.fields import (
+    EMPTY_SESSION,
+    EMPTY_TURN,
+    Fields,
+    clean_text,
+    date_problem,
+    parse_epoch,
+    parse_moment,
+)
 from memory.importers.reading.json_stream import MAX_DEPTH, format_place, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft

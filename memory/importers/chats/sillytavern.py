@@ -19,9 +19,15 @@ from datetime import datetime
 
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import parse_epoch, parse_moment, parse_with_format
 from memory.importers.reading.dialogue import ChatLog
-from memory.importers.reading.fields import EMPTY_TURN, Fields, read_objects
+from memory.importers.reading.fields import (
+    EMPTY_TURN,
+    Fields,
+    parse_epoch,
+    parse_moment,
+    parse_with_format,
+    read_objects,
+)
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, Skip, TurnDraft

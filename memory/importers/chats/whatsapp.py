@@ -26,8 +26,8 @@ from typing import Literal
 
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import date_problem
 from memory.importers.reading.dialogue import MAX_CHARACTERS, ChatLog, RoleAssigner, name_in_title
+from memory.importers.reading.fields import date_problem
 from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, read_lines, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 

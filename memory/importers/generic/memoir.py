@@ -16,15 +16,17 @@ from memory.bank.rows import clean
 from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir_export
-from memory.importers.reading.dates import NO_DATE, parse_iso_moment, parse_moment
 from memory.importers.reading.fields import (
     EMPTY_SESSION,
     EMPTY_TURN,
+    NO_DATE,
     ROLES,
     Fields,
     clean_text,
     is_truncated,
     json_type,
+    parse_iso_moment,
+    parse_moment,
     read_objects,
 )
 from memory.importers.reading.json_stream import Place, format_place, has_any, outline, stream_values
