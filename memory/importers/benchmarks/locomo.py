@@ -48,7 +48,7 @@ def _read_turns(conversation: Fields, name: str) -> Iterator[TurnDraft]:
         speaker, text = turn.text("speaker"), _with_picture(turn)
         if text:
             yield TurnDraft(speaker, "user" if speaker == user else "other", text, external_id=turn.text("dia_id"))
-        elif turn.values:
+        else:
             turn.report("text", EMPTY_TURN)
 
 

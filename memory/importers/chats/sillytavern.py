@@ -81,9 +81,8 @@ def _read_turn(line: Fields) -> TurnDraft | None:
     swipes = line.values.get("swipes")
     if isinstance(swipes, list) and len(swipes) > 1:
         line.report("swipes", f"only the answer that was shown is kept; left out: {len(swipes) - 1} others")
-    text = line.text("mes").strip()
+    text = line.required_text("mes", EMPTY_TURN).strip()
     if not text:
-        line.report("mes", EMPTY_TURN)
         return None
     role: Role = "user" if line.values.get("is_user") else "assistant"
     said_at = line.moment("send_date", _read_date)

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from memory.bank.rows import clean, digest
-from memory.importers.reading.fields import Fields, clean_text, json_type
+from memory.importers.reading.fields import Fields
 from memory.importers.reading.json_stream import outline, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TurnDraft
@@ -116,11 +116,7 @@ def _read_persona(card: Fields, name: str) -> PersonaDraft:
     traits = [personality] if len(personality) <= MAX_TRAIT_CHARACTERS else []
     if not traits:
         description = f"{description}\n{personality}".strip()
-    for value, place in card.items("tags"):
-        if isinstance(value, str):
-            traits.append(clean_text(value, place, card.skips).strip())
-        else:
-            card.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
+    traits += [tag.strip() for tag in card.texts("tags")]
     traits = list(dict.fromkeys(trait for trait in traits if trait))
     if len(traits) > MAX_TRAITS or any(len(trait) > MAX_TRAIT_CHARACTERS for trait in traits):
         card.report("tags", f"more than {MAX_TRAITS}, or longer than {MAX_TRAIT_CHARACTERS} characters; shortened")
@@ -148,26 +144,17 @@ def _read_kept(card: Fields) -> Iterator[TurnDraft]:
         content = card.values.get(field)
         if field in USED and not (isinstance(content, str) and len(content) > MAX_CHARACTERS):
             continue
-        found = [(content, card.place_of(field))] if not isinstance(content, list) else list(card.items(field))
-        for value, place in found:
-            if isinstance(value, str) and value.strip():
-                text = clean_text(value, place, card.skips)
+        for text in card.texts(field) if isinstance(content, list) else [card.text(field)]:
+            if text.strip():
                 yield TurnDraft(label, "other", text, recallable=False)
-            elif value is not None and not isinstance(value, str):
-                card.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
 
 
 def _read_lore(book: Fields, name: str) -> Iterator[MemoryDraft]:
-    for number, (value, place) in enumerate(book.items("entries"), start=1):
-        entry = Fields.of(value, place, book.skips)
-        if not isinstance(value, dict):
-            continue
-        text = _spell_out(entry.text("content"), name)
+    for number, entry in enumerate(book.objects("entries"), start=1):
         if entry.values.get("enabled") is False:
             entry.report("", "a disabled entry of the lorebook")
-        elif not text:
-            entry.report("content", "an entry of the lorebook without text")
-        else:
+        elif content := entry.required_text("content", "an entry of the lorebook without text"):
+            text = _spell_out(content, name)
             keys = ", ".join(key for key, _ in entry.items("keys") if isinstance(key, str))
             yield MemoryDraft("world", text, key=f"{keys}: {text}" if keys else "", external_id=f"lore-{number}")
 

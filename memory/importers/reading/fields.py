@@ -14,7 +14,7 @@ from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
 from memory.importers.reading.json_stream import format_place, stream_values
 from memory.importers.reading.source import Source, TextLine, describe_cleaning, read_lines
-from memory.types import Role, SessionDraft, Skip, TurnDraft
+from memory.types import Role, SessionDraft, Skip, TimeSpan, TurnDraft
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "other": "other"}
 
@@ -103,11 +103,11 @@ class Fields:
 
     @classmethod
     def of(cls, value: object, place: str, skips: list[Skip]) -> Self:
-        """The object at a place; anything else is reported and read as an object without fields."""
+        """The object at a place; anything else is reported, but not what it lacks as an object without fields."""
         if isinstance(value, dict):
             return cls(value, place, skips)
         skips.append(Skip(place, f"expected an object, found {json_type(value)}"))
-        return cls({}, place, skips)
+        return cls({}, place, [])
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         """The same object with new names for some fields, such as {"title": "title chat.name"}; places keep the old.
@@ -141,6 +141,29 @@ class Fields:
             return ""
         return number_text(value)
 
+    def required_text(self, name: str, reason: str) -> str:
+        """A field as text; one without any is reported for that reason and empty."""
+        text = self.text(name)
+        if text.strip():
+            return text
+        self.report(name, reason)
+        return ""
+
+    def texts(self, name: str) -> Iterator[str]:
+        """Each text of a list of texts; anything else in it is reported."""
+        for value, place in self.items(name):
+            if isinstance(value, str):
+                yield clean_text(value, place, self.skips)
+            else:
+                self.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
+
+    def span(self, name: str) -> TimeSpan | None:
+        """A field as a span of time in any wording; one that is missing or unreadable is reported."""
+        span = read_date(self.text(name))
+        if span is None:
+            self.report(name, NO_DATE)
+        return span
+
     def moment(self, name: str, read: Callable[[str], datetime | None] = parse_moment) -> datetime | None:
         """A field as a moment; one that is missing, unreadable, too long for a date or in the future is reported."""
         text = self.text(name)
@@ -169,9 +192,9 @@ class Fields:
         """Each element of a field that is a list, with its place."""
         return list_items(self.values.get(name), self.place_of(name), self.skips)
 
-    def objects(self, name: str) -> Iterator[Self]:
+    def objects(self, name: str) -> "Iterator[Fields]":
         """Each element of a list of objects; one that is no object is reported and has no fields."""
-        return (self.of(value, place, self.skips) for value, place in self.items(name))
+        return list_objects(self.values.get(name), self.place_of(name), self.skips)
 
     def session(
         self,
@@ -219,6 +242,11 @@ def list_items(value: object, place: str, skips: list[Skip]) -> Iterator[tuple[A
         yield from ((element, f"{place}[{index}]") for index, element in enumerate(value))
     elif value is not None:
         skips.append(Skip(place, f"expected a list, found {json_type(value)}"))
+
+
+def list_objects(value: object, place: str, skips: list[Skip]) -> Iterator[Fields]:
+    """Each element of a list of objects; one that is no object is reported and has no fields."""
+    return (Fields.of(element, at, skips) for element, at in list_items(value, place, skips))
 
 
 def clean_text(text: str, place: str, skips: list[Skip]) -> str:
