@@ -107,18 +107,17 @@ def _index_messages(program: Assistant, conversation: Fields) -> tuple[dict[str,
     messages: dict[str, Fields] = {}
     parents: dict[str, str] = {}
     for key, value, place in _list_nodes(program, conversation):
-        message = Fields.of(value, place, conversation.skips).renamed(program.message)
+        node = Fields.of(value, place, conversation.skips)
         if not isinstance(value, dict):
             continue
-        own = key or message.text("id")
+        own = key or node.text(program.message["id"])
         own = own if own and own not in parents else place
-        parents[own] = message.text("parent")
-        if program.wrapper:
-            message = message.object(program.wrapper).renamed(program.message)
+        parents[own] = node.text(program.message["parent"])
+        if program.wrapper and value.get(program.wrapper) is None:
+            continue
+        message = (node.object(program.wrapper) if program.wrapper else node).renamed(program.message)
         # Where messages are named, the name is the id: old exports have no other.
-        named = replace(message, values={**message.values, "id": key}) if key else message
-        if not program.wrapper or value.get(program.wrapper) is not None:
-            messages[own] = named
+        messages[own] = replace(message, values={**message.values, "id": key}) if key else message
     return messages, parents
 
 
