@@ -90,7 +90,7 @@ def _read_chat(
                 cast, persona = _read_head(Fields(head, where, skips), user)
                 yield persona
             message = Fields.of(value, format_place(place), skips)
-            turn = _read_message(message, cast) if isinstance(value, dict) else None
+            turn = _read_message(message, cast)
             yield None
             if turn:
                 yield from log.add(turn, message.place, turn.external_id)
