@@ -9,9 +9,9 @@ import pytest
 
 from memory.__main__ import main
 from memory.errors import UnreadableFile
+from memory.importers import detect as archive
 from memory.importers.detect import unpack
 from memory.importers.generic import memoir
-from memory.importers.reading import containers as archive
 from memory.ingest import ingest, summarize
 from support.bad_input import assert_unharmed, persona, seeded, session, write_lines
 from support.export_files import EXPORTS, read_all, skips, turns, write_zip

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from memory.errors import UnreadableFile
-from memory.importers.chats import claude
+from memory.importers.chats.assistants import claude
 from memory.importers.detect import unpack
 from memory.types import PersonaDraft
 from support.export_files import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip

@@ -8,7 +8,7 @@ from memory.bank.bank import Bank
 from memory.errors import UnreadableFile
 from memory.importers.detect import unpack
 from memory.importers.generic import character_card as card
-from memory.importers.reading.containers import PNG_SIGNATURE
+from memory.importers.generic.character_card import PNG_SIGNATURE
 from memory.ingest import ingest, summarize
 from memory.types import WriteCounts
 from support.export_files import EXPORTS, chunk, memories, personas, picture, read_all, sessions, skips, write_json

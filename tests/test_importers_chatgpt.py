@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime
 
-from memory.importers.chats import chatgpt
+from memory.importers.chats.assistants import chatgpt
 from memory.importers.detect import unpack
 from memory.types import PersonaDraft
 from support.export_files import EXPORTS, personas, read_all, said, sessions, skips, turns, write_json, write_zip

@@ -58,7 +58,6 @@ def test_bad_lines_cost_only_themselves(tmp_path):
         ("line 2", "expected an object, found a list"),
         ("line 3, 2.event", "memory without an event"),
         ("line 4, 3", "expected an object, found text"),
-        ("line 4, 3.event", "memory without an event"),
         ("line 5, 4.time", "no readable date; kept without one"),
     ]
 

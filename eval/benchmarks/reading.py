@@ -10,7 +10,7 @@ from eval.types import History, Probe
 from memory.bank.rows import digest
 from memory.dates.expressions import last_moment
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import parse_iso_moment
+from memory.importers.reading.fields import parse_iso_moment
 from memory.importers.reading.source import Record, read_head
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from memory.importers.benchmarks import dialsim, locomo, longmemeval, madial, memorybank, perltqa
-from memory.importers.chats import chatgpt, claude, librechat, openwebui, sillytavern, telegram, whatsapp
+from memory.importers.chats import sillytavern, telegram, whatsapp
+from memory.importers.chats.assistants import chatgpt, claude, librechat, openwebui
 from memory.importers.generic import character_card, memoir, transcript
 from memory.importers.reading.source import Record, Source
 
@@ -15,7 +16,9 @@ from memory.importers.reading.source import Record, Source
 class Importer(Protocol):
     """What the module of a format defines."""
 
-    NAME: str
+    @property
+    def NAME(self) -> str:  # noqa: N802  # a constant of the module
+        """The name in reports."""
 
     def sniff(self, head: bytes, /) -> bool:
         """Whether a file that starts with these bytes (at most `HEAD_BYTES`) is of this format."""

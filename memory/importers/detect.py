@@ -1,12 +1,23 @@
-"""Find the importer of a file, and what it reads in it: the file itself, members of a zip archive, or a PNG's card."""
+"""Find the importer of a file, and what it reads in it: the file itself, members of a zip archive, or a PNG's card.
 
+A zip is read in place: nothing is unpacked to disk, and nothing in its headers is trusted. A member is inflated piece
+by piece, never beyond the size that the archive declares; damage is raised as an `UnreadableFile` that names the
+archive and the member.
+"""
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import IO, BinaryIO, Literal
 
 from memory.errors import UnreadableFile
 from memory.importers import IMPORTERS, Importer
 from memory.importers.generic import memoir_export
-from memory.importers.reading.containers import PNG_SIGNATURE, ZIP_SIGNATURES, ZipMember, list_members, read_card
+from memory.importers.generic.character_card import PNG_SIGNATURE, read_card
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import HEAD_BYTES, Source, find_encoding, head_text, read_head
 from memory.types import Skip
@@ -24,6 +35,60 @@ SIGNATURES = (
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1b")
 # Text may contain a stray control character; with a tenth of them it is not text.
 MAX_CONTROL_SHARE = 0.1
+
+ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
+"""How an archive begins; the second one if it is empty."""
+
+MAX_DIRECTORY_BYTES = 1 << 24
+"""The largest list of members, which is in memory: 100,000 pictures of a chat take 13 MB."""
+
+MAX_MEMBER_BYTES = 1 << 31
+"""The largest member, unpacked; the largest conversations.json that people report are under 1 GB."""
+
+MAX_RATIO = 250
+"""The highest ratio of unpacked to packed size: text has 10, a repetitive page 100, zeros 1000."""
+
+RATIO_CHECKED_FROM_BYTES = 1 << 20
+"""The unpacked size from which the ratio is checked."""
+
+TEXT_SUFFIXES = frozenset({".json", ".jsonl", ".txt"})
+ARCHIVE_SUFFIXES = frozenset({".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar"})
+ENCRYPTED = 0x1
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+
+DIRECTORY_SIZE = 5
+"""Place of the size of the list of members in what `zipfile` reads at the end of an archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZipMember:
+    """One file in an archive, read like any file; the archive stays open as long as one of its members exists."""
+
+    archive: Path
+    zipped: zipfile.ZipFile
+    info: zipfile.ZipInfo
+
+    @property
+    def name(self) -> str:
+        """The name that messages use."""
+        return f"{self.archive.name}: {self.info.filename}"
+
+    @property
+    def stem(self) -> str:
+        """The name without its suffix; for a generic one (WhatsApp's `_chat.txt`) that of the archive."""
+        stem = PurePosixPath(self.info.filename).stem
+        return self.archive.stem if stem.startswith("_") else stem
+
+    @contextmanager
+    def open(self, mode: Literal["rb"]) -> Iterator[IO[bytes]]:
+        """Open it for reading; damage is raised as `UnreadableFile` while it is read."""
+        try:
+            with self.zipped.open(self.info) as file:
+                yield file
+        except DAMAGED as fault:
+            raise UnreadableFile(
+                f"{self.name} is damaged in its archive: {fault}. Download or copy the archive again."
+            ) from fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +121,11 @@ def unpack(path: Path) -> Unpacked:
         raise _unknown(path, f"it looks like a picture, but {fault}") from fault
     if card is None:
         raise _unknown(path, "it looks like a picture without a character card in it")
-    return Unpacked(_importer_of(card, read_head(card)), (card,), card.size)
+    return Unpacked(_importer_of(card, read_head(card)), (card,), len(card.content))
 
 
 def _unpack_archive(path: Path) -> Unpacked:
-    members, skips = list_members(path)
+    members, skips = _list_members(path)
     known: list[tuple[Importer, ZipMember]] = []
     for member in members:
         importer = _find_importer(read_head(member))
@@ -88,7 +153,87 @@ def _unpack_archive(path: Path) -> Unpacked:
             f"{path.name} contains {len(sources)} files of {chosen.NAME} ({names}), but only one export can be "
             "imported at a time. Nothing was stored. Unpack the archive and import each by itself."
         )
-    return Unpacked(chosen, sources, sum(m.size for m in sources), tuple(skips))
+    return Unpacked(chosen, sources, sum(m.info.file_size for m in sources), tuple(skips))
+
+
+def _list_members(path: Path) -> tuple[list[ZipMember], list[Skip]]:
+    """List the members that may be histories, and the reasons why the others are not read.
+
+    Raises:
+        UnreadableFile: the archive is damaged or encrypted, contains paths outside itself, or unpacks to more than any
+            export.
+    """
+    try:
+        with path.open("rb") as file:
+            size = _directory_size(file)
+        if size > MAX_DIRECTORY_BYTES:
+            raise _refusal(path, f"lists {size:,} bytes of files; expected at most {MAX_DIRECTORY_BYTES:,}")
+        zipped = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, OSError) as fault:
+        raise _refusal(path, f"is damaged or incomplete ({fault}); get it again") from fault
+    members, skips = [], []
+    for info in zipped.infolist():
+        if reason := _find_danger(info):
+            raise _refusal(path, reason)
+        if info.is_dir():
+            continue
+        if reason := _why_not_read(info.filename):
+            skips.append(Skip(info.filename, reason))
+            continue
+        if reason := _find_bomb(info):
+            raise _refusal(path, reason)
+        members.append(ZipMember(path, zipped, info))
+    return members, skips
+
+
+def _refusal(path: Path, reason: str) -> UnreadableFile:
+    return UnreadableFile(f"{path.name} cannot be imported: it looks like a zip archive, but {reason}.")
+
+
+def _directory_size(file: BinaryIO) -> int:
+    """The size of the list of members, before anything reads that list into memory.
+
+    It is in several records, which may contradict each other. `zipfile` tells the size that it will read.
+    """
+    record = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # private, so a test holds what it returns
+    if not record:
+        raise zipfile.BadZipFile("it has no list of files at its end")
+    return int(record[DIRECTORY_SIZE])
+
+
+def _find_danger(info: zipfile.ZipInfo) -> str:
+    """Why a member is dangerous: it is encrypted, or its path leads out of the folder; empty if it is not."""
+    parts = info.filename.replace("\\", "/").split("/")
+    if ".." in parts or not parts[0] or ":" in parts[0][1:2]:
+        return f"contains a path outside itself ({info.filename!r}); expected paths inside it"
+    if info.flag_bits & ENCRYPTED:
+        return f"{info.filename!r} in it is encrypted; expected an archive without a password"
+    return ""
+
+
+def _why_not_read(name: str) -> str:
+    """Why a member is not read; empty if it may be a history."""
+    path = PurePosixPath(name)
+    if name.startswith("__MACOSX/") or path.name.startswith("._"):
+        return "metadata added by macOS"
+    if path.suffix.lower() in ARCHIVE_SUFFIXES:
+        return "an archive inside the archive; unpack this one and import that one by itself"
+    if path.suffix.lower() not in TEXT_SUFFIXES:
+        return f"not text; only {', '.join(sorted(TEXT_SUFFIXES))} files are read from an archive"
+    return ""
+
+
+def _find_bomb(info: zipfile.ZipInfo) -> str:
+    """Why a member may be a zip bomb; empty if it is not."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # Other methods inflate a piece as a whole, however large it becomes.
+        return f"{info.filename!r} in it is packed by method {info.compress_type}; expected deflate, as exports are"
+    if info.file_size > MAX_MEMBER_BYTES:
+        return f"{info.filename!r} in it unpacks to {info.file_size:,} bytes; expected at most {MAX_MEMBER_BYTES:,}"
+    if info.file_size > max(RATIO_CHECKED_FROM_BYTES, MAX_RATIO * info.compress_size):
+        ratio = info.file_size // max(info.compress_size, 1)
+        return f"{info.filename!r} in it unpacks to {ratio:,} times its size; expected at most {MAX_RATIO} times"
+    return ""
 
 
 def _importer_of(source: Source, head: bytes) -> Importer:

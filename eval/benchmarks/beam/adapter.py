@@ -34,8 +34,7 @@ from pathlib import Path
 from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, in_file, short_digest
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import parse_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, list_items
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, list_items, parse_moment
 from memory.importers.reading.json_stream import Place, format_place, stream_values
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 

@@ -43,9 +43,8 @@ from eval.types import History, Probe
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import dialsim as script_format
-from memory.importers.reading.dates import parse_moment, parse_with_format
 from memory.importers.reading.dialogue import SessionBuilder
-from memory.importers.reading.fields import clean_text, json_type
+from memory.importers.reading.fields import clean_text, json_type, parse_moment, parse_with_format
 from memory.importers.reading.source import read_head
 from memory.types import PersonaDraft, SessionDraft, Skip
 

@@ -11,8 +11,7 @@ from eval.play.simulation.choices import dont_know
 from eval.play.simulation.names import DEFAULT
 from eval.types import Gold, Probe
 from memory.bank.rows import clean
-from memory.importers.reading.dates import parse_moment, parse_with_format
-from memory.importers.reading.fields import number_text
+from memory.importers.reading.fields import number_text, parse_moment, parse_with_format
 from memory.types import SessionDraft, Skip
 
 MOST_OF_A_TYPE = 8

@@ -33,8 +33,7 @@ from typing import Any
 from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, read_asked_at
 from eval.types import Gold, History, Probe
 from memory.importers.benchmarks import longmemeval as importer
-from memory.importers.reading.dates import parse_with_format
-from memory.importers.reading.fields import Fields, json_type
+from memory.importers.reading.fields import Fields, json_type, parse_with_format
 from memory.importers.reading.json_stream import format_place, stream_values
 from memory.types import SessionDraft, Skip
 

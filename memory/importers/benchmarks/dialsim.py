@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 
 from memory.bank.rows import clean
-from memory.importers.reading.dates import date_problem, parse_moment
 from memory.importers.reading.dialogue import ChatLog, SessionBuilder, split_utterance
+from memory.importers.reading.fields import date_problem, parse_moment
 from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 

@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from memory.importers.reading.dates import parse_moment
-from memory.importers.reading.fields import EMPTY_TURN, Fields, stream_objects
+from memory.importers.reading.fields import EMPTY_TURN, Fields, parse_moment, stream_objects
 from memory.importers.reading.json_stream import has_any
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
@@ -49,7 +48,7 @@ def _read_turns(conversation: Fields, name: str) -> Iterator[TurnDraft]:
         speaker, text = turn.text("speaker"), _with_picture(turn)
         if text:
             yield TurnDraft(speaker, "user" if speaker == user else "other", text, external_id=turn.text("dia_id"))
-        elif turn.values:
+        else:
             turn.report("text", EMPTY_TURN)
 
 

@@ -16,8 +16,7 @@ from datetime import datetime
 from itertools import chain, groupby
 from typing import Any
 
-from memory.importers.reading.dates import parse_moment
-from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields, list_items
+from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields, list_objects, parse_moment
 from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
@@ -97,13 +96,10 @@ def _read_session(question: Fields, place: Place, value: object, seen: Counter[s
 
 
 def _read_turns(value: object, place: str, session_id: str, skips: list[Skip]) -> Iterator[TurnDraft]:
-    for number, (turn, where) in enumerate(list_items(value, place, skips), start=1):
-        fields = Fields.of(turn, where, skips)
-        text, speaker = fields.text("content"), fields.text("role")
-        if text.strip():
+    for number, turn in enumerate(list_objects(value, place, skips), start=1):
+        speaker = turn.text("role")
+        if text := turn.required_text("content", EMPTY_TURN):
             yield TurnDraft(speaker, ROLES.get(speaker, "other"), text, external_id=f"{session_id}_{number}")
-        elif fields.values:
-            fields.report("content", EMPTY_TURN)
 
 
 def _read_date(text: str) -> datetime | None:

@@ -9,9 +9,7 @@ file is not sorted by user, but is handed over user by user. The dialogues are p
 
 from collections.abc import Iterator
 
-from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import NO_DATE
 from memory.importers.reading.fields import Fields, read_objects
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, record_reader
@@ -62,18 +60,14 @@ def _release(buffered: dict[PersonaDraft, list[MemoryDraft]], skips: list[Skip])
 
 
 def _read_memory(key: str, fields: Fields) -> MemoryDraft | None:
-    text = fields.text("event")
-    if not text.strip():
-        fields.report("event", "memory without an event")
+    text = fields.required_text("event", "memory without an event")
+    if not text:
         return None
-    when = fields.text("time")
-    if not (span := read_date(when)):
-        fields.report("time", NO_DATE)
     return MemoryDraft(
         "event",
         text,
-        event=span,
-        event_text=when,
+        event=fields.span("time"),
+        event_text=fields.text("time"),
         emotion=fields.text("emotion"),
         scene=fields.text("scene"),
         external_id=key,

@@ -11,7 +11,7 @@ MemoryBank and are not read.
 from collections.abc import Iterator
 
 from memory.bank.rows import clean
-from memory.importers.reading.fields import EMPTY_TURN, Fields, list_items, stream_objects
+from memory.importers.reading.fields import EMPTY_TURN, Fields, list_objects, stream_objects
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, Skip, TurnDraft
@@ -52,10 +52,7 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
 
 def _read_turns(user: str, exchanges: object, place: str, skips: list[Skip]) -> Iterator[TurnDraft]:
     sides: tuple[tuple[str, str, Role], ...] = (("query", user, "user"), ("response", ASSISTANT, "assistant"))
-    for value, where in list_items(exchanges, place, skips):
-        exchange = Fields.of(value, where, skips)
+    for exchange in list_objects(exchanges, place, skips):
         for side, speaker, role in sides:
-            if (text := exchange.text(side)).strip():
+            if text := exchange.required_text(side, EMPTY_TURN):
                 yield TurnDraft(speaker, role, text)
-            elif exchange.values:
-                exchange.report(side, EMPTY_TURN)

@@ -22,8 +22,6 @@ from dataclasses import replace
 from typing import Any
 
 from memory.bank.rows import clean
-from memory.dates.expressions import read_date
-from memory.importers.reading.dates import NO_DATE
 from memory.importers.reading.dialogue import split_utterance
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, list_items
 from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
@@ -96,12 +94,10 @@ def _parse_section(section: object) -> object:
 def _read_profile(character: Fields) -> Iterator[MemoryDraft]:
     profile = character.object("profile")
     for name in profile.values:
-        if text := profile.text(name).strip():
+        if text := profile.required_text(name, "empty profile field").strip():
             key = clean(name)
             known = Relation("", key, text)
             yield MemoryDraft("profile", f"{key}: {text}", attribute=key, external_id=key, relation=known)
-        else:
-            profile.report(name, "empty profile field")
     if text := character.text(DESCRIPTION).strip():
         yield MemoryDraft("profile", text, attribute=DESCRIPTION, external_id=DESCRIPTION)
 
@@ -124,10 +120,8 @@ def _read_events(character: Fields) -> Iterator[MemoryDraft]:
         if summary and content and summary[-1] not in ".!?。！？":
             summary += "."
         if text := f"{summary} {content}".strip():
-            when = fields.text("Creation Time")
-            if not (span := read_date(when)):
-                fields.report("Creation Time", NO_DATE)
-            theme = fields.text("Theme")
+            when, theme = fields.text("Creation Time"), fields.text("Theme")
+            span = fields.span("Creation Time")
             yield MemoryDraft("event", text, event=span, event_text=when, attribute=theme, external_id=key)
         else:
             fields.report("", "empty event")

@@ -4,88 +4,154 @@ Editing a message or asking for another answer begins a branch. The path that wa
 the one that the program names as current; the messages on other branches come as skips.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from memory.importers.reading.dates import date_problem, parse_moment
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text
-from memory.types import Role, SessionDraft, Skip, TurnDraft
+from memory.importers.reading.fields import (
+    EMPTY_SESSION,
+    EMPTY_TURN,
+    Fields,
+    clean_text,
+    date_problem,
+    parse_epoch,
+    parse_moment,
+)
+from memory.importers.reading.json_stream import MAX_DEPTH, format_place, stream_values
+from memory.importers.reading.source import Record, Source, record_reader
+from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 USER = "You"
 """The user's name if the program gives none, as in Memoir's own chat."""
 
+ROLES: dict[str, Role] = {"user": "user", "human": "user", "assistant": "assistant"}
+SPOKEN = frozenset({"text", "audio_transcription"})
 NOT_SHOWN = "on a branch that was not shown"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """The names of a program's fields: of a conversation, and, from `message_id` on, of a message.
+class Assistant:
+    """The importer of one program's exports; a history is called `NAME` and identified by that and its owner.
 
-    `read_time` parses the times of both; a time in another form than text has no wording worth keeping.
+    `conversation` and `message` are the program's names for our fields (see `Fields.renamed`); `wrapper` is the field
+    of a node that contains its message. In `roles`, "" stands for any other role. `find_obstacle` says why a message is
+    not part of the conversation, `edit` changes its text. In a file that `is_chronological`, the last message was shown
+    unless the file says which was.
     """
 
-    id: str
-    title: str
-    start: str
-    message_id: str
-    said_at: str
-    parent: str = ""
-    read_time: Callable[[str], datetime | None] = parse_moment
+    NAME: str
+    sniff: Callable[[bytes], bool]
+    conversation: Mapping[str, str]
+    message: Mapping[str, str]
+    wrapper: str = ""
+    roles: Mapping[str, Role] = field(default_factory=lambda: ROLES)
+    find_obstacle: Callable[[Fields], str] = lambda message: ""
+    edit: Callable[[Fields, str], str] = lambda message, text: text
+    is_chronological: bool = False
+    max_depth: int = MAX_DEPTH
 
-    def index_messages(
-        self, values: Iterable[tuple[Any, str]], skips: list[Skip]
-    ) -> tuple[dict[str, Fields], dict[str, str]]:
-        """The messages of a list by id, and the parent of each; a missing or repeated id is replaced by the place."""
-        messages: dict[str, Fields] = {}
-        parents: dict[str, str] = {}
-        for value, place in values:
-            message = Fields.of(value, place, skips)
-            if isinstance(value, dict):
-                own = message.text(self.message_id)
-                key = own if own and own not in messages else place
-                messages[key], parents[key] = message, message.text(self.parent)
-        return messages, parents
+    def read(self, path: Source) -> Iterator[Record]:
+        """Each conversation in the order of the file, after the account it belongs to."""
+        return _read(self, path)
 
-    def read_session(
-        self,
-        conversation: Fields,
-        messages: Mapping[str, Fields],
-        shown: Sequence[str],
-        read_turn: Callable[[Fields], TurnDraft | None],
-    ) -> SessionDraft | None:
-        """A conversation as a session of the messages `shown`, ids in order; without turns, None, which is reported.
 
-        Without a start, the time of the first dated message is used. Of all `messages` by id, those that were not shown
-        are reported. `read_turn` gives None, after a report, for a message without a turn.
-        """
-        path = set(shown)
-        for key, message in messages.items():
-            if key not in path:
-                message.report("", NOT_SHOWN)
-        turns = tuple(turn for key in shown if key in messages and (turn := read_turn(messages[key])))
-        if not turns:
-            conversation.report("", EMPTY_SESSION)
-            return None
-        started_at = conversation.optional_moment(self.start, self.read_time)
-        started_at = started_at or next((turn.said_at for turn in turns if turn.said_at), None)
-        if (fault := date_problem(started_at)) and not conversation.values.get(self.start):
-            conversation.report(self.start, fault)
-        wording, title = self._wording(conversation, self.start), conversation.text(self.title).strip()
-        return SessionDraft(turns, started_at, wording, conversation.text(self.id), title)
+@record_reader
+def _read(skips: list[Skip], program: Assistant, path: Source) -> Iterator[Record | None]:
+    key, current = program.NAME.lower().replace(" ", ""), None
+    for item in _stream_conversations(path, skips, program.max_depth):
+        conversation = item.renamed(program.conversation)
+        owner = conversation.text("owner")
+        persona = PersonaDraft(program.NAME, f"{key}-{owner}" if owner else key)
+        if persona != current:
+            yield (current := persona)
+        yield _read_session(program, conversation)
 
-    def make_turn(self, message: Fields, speaker: str, role: Role, text: str) -> TurnDraft | None:
-        """A message as a turn; None if it has no text, which is reported."""
-        if not text.strip():
-            message.report("", EMPTY_TURN)
-            return None
-        said_at = message.optional_moment(self.said_at, self.read_time)
-        wording = self._wording(message, self.said_at)
-        return TurnDraft(speaker, role, text.strip(), said_at, wording, message.text(self.message_id))
 
-    def _wording(self, fields: Fields, name: str) -> str:
-        return fields.text(name) if self.read_time is parse_moment else ""
+def _stream_conversations(path: Source, skips: list[Skip], max_depth: int) -> Iterator[Fields]:
+    """Each conversation of a list, or the one that is the whole file."""
+    values: dict[str, Any] = {}
+    for place, value in stream_values(path, max_depth=max_depth):
+        if place and isinstance(place[0], str):
+            values[place[0]] = value
+        else:
+            yield Fields.of(value, format_place(place), skips)
+    if values:
+        yield Fields(values, "conversation", skips)
+
+
+def _read_session(program: Assistant, conversation: Fields) -> SessionDraft | None:
+    """A conversation as a session of what was shown, from its start or else its first dated message.
+
+    Without turns, it is None, which is reported.
+    """
+    messages, parents = _index_messages(program, conversation)
+    shown = dict.fromkeys(_find_shown(program, conversation, parents))
+    for key, message in messages.items():
+        if key not in shown:
+            message.report("", NOT_SHOWN)
+    turns = tuple(turn for key in shown if key in messages and (turn := _read_turn(program, messages[key])))
+    if not turns:
+        conversation.report("", EMPTY_SESSION)
+        return None
+    started_at = conversation.optional_moment("start", _read_time)
+    started_at = started_at or next((turn.said_at for turn in turns if turn.said_at), None)
+    if (fault := date_problem(started_at)) and not conversation.values.get("start"):
+        conversation.report("start", fault)
+    wording, title = _wording(conversation, "start"), conversation.text("title").strip()
+    return SessionDraft(turns, started_at, wording, conversation.text("id"), title)
+
+
+def _index_messages(program: Assistant, conversation: Fields) -> tuple[dict[str, Fields], dict[str, str]]:
+    """The messages by id, and the parent of each; a missing or repeated id is replaced by the place."""
+    messages: dict[str, Fields] = {}
+    parents: dict[str, str] = {}
+    for key, value, place in _list_nodes(program, conversation):
+        node = Fields.of(value, place, conversation.skips)
+        if not isinstance(value, dict):
+            continue
+        own = key or node.text(program.message["id"])
+        own = own if own and own not in parents else place
+        parents[own] = node.text(program.message["parent"])
+        if program.wrapper and value.get(program.wrapper) is None:
+            continue
+        message = (node.object(program.wrapper) if program.wrapper else node).renamed(program.message)
+        # Where messages are named, the name is the id: old exports have no other.
+        messages[own] = replace(message, values={**message.values, "id": key}) if key else message
+    return messages, parents
+
+
+def _list_nodes(program: Assistant, conversation: Fields) -> Iterator[tuple[str, Any, str]]:
+    """The name, value and place of each message; in a list, without a name, each comes before its children.
+
+    Children get it as their parent. With a stack, because trees are deep.
+    """
+    if isinstance(conversation.values["messages"], dict):
+        yield from conversation.object("messages").entries()
+        return
+    waiting = [conversation.items("messages")]
+    while waiting:
+        value, place = next(waiting[-1], (None, ""))
+        if not place:
+            waiting.pop()
+            continue
+        yield "", value, place
+        children = value.get("children") if isinstance(value, dict) else None
+        if isinstance(value, dict) and isinstance(children, list):
+            parent = {program.message["parent"]: value.get(program.message["id"])}
+            adopted = [{**child, **parent} if isinstance(child, dict) else child for child in children]
+            waiting.append(iter([(child, f"{place}.children[{n}]") for n, child in enumerate(adopted)]))
+
+
+def _find_shown(program: Assistant, conversation: Fields, parents: Mapping[str, str]) -> list[str]:
+    """The ids of the messages that were shown, in order; all of a list without branches."""
+    is_list = isinstance(conversation.values["messages"], list)
+    if not conversation.values["branches"] or (is_list and not any(parents.values())):
+        return list(parents)
+    leaf = conversation.text("leaf")
+    if program.is_chronological and leaf not in parents:
+        leaf = next(reversed([*parents]), "")
+    return shown_path(parents, leaf)
 
 
 def shown_path(parents: Mapping[str, str], leaf: str) -> list[str]:
@@ -112,24 +178,57 @@ def _last_leaf(parents: Mapping[str, str]) -> str:
     return leaf
 
 
-def read_parts(
-    fields: Fields, name: str, kind_name: str = "type", spoken: Collection[str] = frozenset({"text"})
-) -> str:
-    """The text of a message that consists of parts; the types of parts other than `spoken` are reported once."""
+def _read_turn(program: Assistant, message: Fields) -> TurnDraft | None:
+    """A message as a turn; None if it is not part of the conversation or has no text, which is reported."""
+    if obstacle := program.find_obstacle(message):
+        message.report("", obstacle)
+        return None
+    said_by = message.text("role")
+    if (role := program.roles.get(said_by, program.roles.get(""))) is None:
+        message.report("role", f"said by {said_by or 'nobody'}, not by the user or the assistant")
+        return None
+    if message.values["attached"]:
+        message.report("attached", "only text is kept; left out: the files")
+    text = program.edit(message, _read_text(message)).strip()
+    if not text:
+        message.report("", EMPTY_TURN)
+        return None
+    speaker = USER if role == "user" else message.text("speaker") or program.NAME
+    said_at = message.optional_moment("said_at", _read_time)
+    return TurnDraft(speaker, role, text, said_at, _wording(message, "said_at"), message.text("id"))
+
+
+def _read_text(message: Fields) -> str:
+    if isinstance(message.values["content"], list):
+        return _read_parts(message) or message.text("text")
+    return message.text("content") or message.text("text")
+
+
+def _read_parts(message: Fields) -> str:
+    """The text of a message that consists of parts; the types of parts other than text are reported once."""
     texts: list[str] = []
     others: dict[str, None] = {}
-    for value, place in fields.items(name):
+    for value, place in message.items("content"):
         if isinstance(value, str):
-            texts.append(clean_text(value, place, fields.skips))
+            texts.append(clean_text(value, place, message.skips))
             continue
-        part = Fields.of(value, place, fields.skips)
-        kind = part.text(kind_name) or "a part of unknown type"
-        if kind not in spoken:
+        part = Fields.of(value, place, message.skips)
+        kind = part.text("content_type") or part.text("type") or "a part of unknown type"
+        if kind not in SPOKEN:
             others[kind] = None
         elif isinstance(part.values.get("text"), dict):
             texts.append(part.object("text").text("value"))
         else:
             texts.append(part.text("text"))
     if others:
-        fields.report(name, f"only text is kept; left out: {', '.join(others)}")
+        message.report("content", f"only text is kept; left out: {', '.join(others)}")
     return "\n\n".join(text for text in texts if text.strip())
+
+
+def _read_time(text: str) -> datetime | None:
+    return parse_epoch(text) or parse_moment(text)
+
+
+def _wording(fields: Fields, name: str) -> str:
+    """The source's wording of a time; a number has none worth keeping."""
+    return fields.text(name) if isinstance(fields.values[name], str) else ""

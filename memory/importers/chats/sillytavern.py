@@ -19,9 +19,15 @@ from datetime import datetime
 
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import parse_epoch, parse_moment, parse_with_format
 from memory.importers.reading.dialogue import ChatLog
-from memory.importers.reading.fields import EMPTY_TURN, Fields, read_objects
+from memory.importers.reading.fields import (
+    EMPTY_TURN,
+    Fields,
+    parse_epoch,
+    parse_moment,
+    parse_with_format,
+    read_objects,
+)
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, Skip, TurnDraft
@@ -75,9 +81,8 @@ def _read_turn(line: Fields) -> TurnDraft | None:
     swipes = line.values.get("swipes")
     if isinstance(swipes, list) and len(swipes) > 1:
         line.report("swipes", f"only the answer that was shown is kept; left out: {len(swipes) - 1} others")
-    text = line.text("mes").strip()
+    text = line.required_text("mes", EMPTY_TURN).strip()
     if not text:
-        line.report("mes", EMPTY_TURN)
         return None
     role: Role = "user" if line.values.get("is_user") else "assistant"
     said_at = line.moment("send_date", _read_date)

@@ -21,9 +21,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from memory.importers.reading.dates import parse_epoch
 from memory.importers.reading.dialogue import ChatLog, RoleAssigner
-from memory.importers.reading.fields import EMPTY_TURN, Fields, clean_text
+from memory.importers.reading.fields import EMPTY_TURN, Fields, clean_text, parse_epoch
 from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
@@ -91,7 +90,7 @@ def _read_chat(
                 cast, persona = _read_head(Fields(head, where, skips), user)
                 yield persona
             message = Fields.of(value, format_place(place), skips)
-            turn = _read_message(message, cast) if isinstance(value, dict) else None
+            turn = _read_message(message, cast)
             yield None
             if turn:
                 yield from log.add(turn, message.place, turn.external_id)

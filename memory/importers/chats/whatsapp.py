@@ -26,8 +26,8 @@ from typing import Literal
 
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import date_problem
 from memory.importers.reading.dialogue import MAX_CHARACTERS, ChatLog, RoleAssigner, name_in_title
+from memory.importers.reading.fields import date_problem
 from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, read_lines, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 
@@ -77,10 +77,10 @@ DELETED = DELETED_BY_USER | {"This message was deleted", "Diese Nachricht wurde 
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first line begins with a date as WhatsApp writes it."""
+    """Whether the first line begins with a date as WhatsApp writes it, not a transcript that is written by hand."""
     first = next((line for line in head_text(head).splitlines() if line.strip()), "")
     stamp = read_message_time(first)
-    return stamp is not None and is_whatsapp_time(stamp)
+    return stamp is not None and not stamp.is_plain and any(stamp.moment(order) for order in ORDERS)
 
 
 @record_reader
@@ -165,11 +165,6 @@ def read_message_time(line: str) -> MessageTime | None:
     # The year first, without a comma or a word: people write this by hand, too.
     is_plain = len(match["first"]) == 4 and not match["comma"] and not match["before"]
     return MessageTime(match["stamp"], numbers, clock, match["rest"], is_plain)
-
-
-def is_whatsapp_time(stamp: MessageTime) -> bool:
-    """Whether a first line with this date is WhatsApp's, not that of a transcript written by hand."""
-    return not stamp.is_plain and any(stamp.moment(order) for order in ORDERS)
 
 
 @dataclass(slots=True)

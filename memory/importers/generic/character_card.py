@@ -1,5 +1,4 @@
-"""Character cards, as SillyTavern and others share them: JSON, or a PNG that carries it
-(`memory.importers.reading.containers`).
+"""Character cards, as SillyTavern and others share them: JSON, or a PNG that carries it.
 
     {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Iris", "description": "{{char}} keeps bees.",
       "personality": "patient, dry", "tags": ["village"], "scenario": "...", "first_mes": "Good morning, {{user}}.",
@@ -16,13 +15,24 @@ and examples of dialogue are used, as far as a prompt has room for them. `{{char
 first three and stay in the others, which `graph.replies.card` reads. The lorebook becomes memories of the store
 `world`. Prompts, instructions and other greetings are stored, never followed: they go unchanged into one session, "The
 card", of which nothing is recalled. A card contains nothing about the user; its scripts and extensions are not read.
+
+A PNG is a signature and chunks of length, type, data and checksum (W3C PNG specification, 5). The card is in a `tEXt`
+chunk, keyword `chara` (version 2) or `ccv3` (version 3), as JSON in base64. Of two cards, version 3 is read. The image
+is never decoded, which is why no imaging library is used.
 """
 
+import base64
+import io
 import re
+import struct
+import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
 
 from memory.bank.rows import clean, digest
-from memory.importers.reading.fields import Fields, clean_text, json_type
+from memory.importers.reading.fields import Fields
 from memory.importers.reading.json_stream import outline, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TurnDraft
@@ -60,6 +70,27 @@ MAX_CHARACTERS = 6_000
 MAX_TRAITS = 30
 MAX_TRAIT_CHARACTERS = 200
 
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+CARD_KEYWORDS = (b"ccv3", b"chara")
+CHUNK = struct.Struct(">L4s")
+CHECKSUM = struct.Struct(">L")
+
+MAX_TEXT_BYTES = 1 << 25
+"""The longest text chunk that is read; a card with a lorebook is under 1 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedCard:
+    """The text in a picture, as a source that importers read."""
+
+    name: str
+    stem: str
+    content: bytes
+
+    def open(self, mode: Literal["rb"]) -> io.BytesIO:
+        """Open it for reading."""
+        return io.BytesIO(self.content)
+
 
 def sniff(head: bytes) -> bool:
     """Whether it names a card's specification, or has the fields of version 1."""
@@ -85,11 +116,7 @@ def _read_persona(card: Fields, name: str) -> PersonaDraft:
     traits = [personality] if len(personality) <= MAX_TRAIT_CHARACTERS else []
     if not traits:
         description = f"{description}\n{personality}".strip()
-    for value, place in card.items("tags"):
-        if isinstance(value, str):
-            traits.append(clean_text(value, place, card.skips).strip())
-        else:
-            card.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
+    traits += [tag.strip() for tag in card.texts("tags")]
     traits = list(dict.fromkeys(trait for trait in traits if trait))
     if len(traits) > MAX_TRAITS or any(len(trait) > MAX_TRAIT_CHARACTERS for trait in traits):
         card.report("tags", f"more than {MAX_TRAITS}, or longer than {MAX_TRAIT_CHARACTERS} characters; shortened")
@@ -117,26 +144,17 @@ def _read_kept(card: Fields) -> Iterator[TurnDraft]:
         content = card.values.get(field)
         if field in USED and not (isinstance(content, str) and len(content) > MAX_CHARACTERS):
             continue
-        found = [(content, card.place_of(field))] if not isinstance(content, list) else list(card.items(field))
-        for value, place in found:
-            if isinstance(value, str) and value.strip():
-                text = clean_text(value, place, card.skips)
+        for text in card.texts(field) if isinstance(content, list) else [card.text(field)]:
+            if text.strip():
                 yield TurnDraft(label, "other", text, recallable=False)
-            elif value is not None and not isinstance(value, str):
-                card.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
 
 
 def _read_lore(book: Fields, name: str) -> Iterator[MemoryDraft]:
-    for number, (value, place) in enumerate(book.items("entries"), start=1):
-        entry = Fields.of(value, place, book.skips)
-        if not isinstance(value, dict):
-            continue
-        text = _spell_out(entry.text("content"), name)
+    for number, entry in enumerate(book.objects("entries"), start=1):
         if entry.values.get("enabled") is False:
             entry.report("", "a disabled entry of the lorebook")
-        elif not text:
-            entry.report("content", "an entry of the lorebook without text")
-        else:
+        elif content := entry.required_text("content", "an entry of the lorebook without text"):
+            text = _spell_out(content, name)
             keys = ", ".join(key for key, _ in entry.items("keys") if isinstance(key, str))
             yield MemoryDraft("world", text, key=f"{keys}: {text}" if keys else "", external_id=f"lore-{number}")
 
@@ -145,3 +163,44 @@ def _spell_out(text: str, name: str) -> str:
     """A text of the card with the placeholders of the two names replaced."""
     # A function, because a name may contain what `re.sub` would expand.
     return USER.sub("the user", CHARACTER.sub(lambda _: name, text)).strip()
+
+
+def read_card(path: Path) -> EmbeddedCard | None:
+    """The card in a PNG, as JSON; None if there is none.
+
+    Raises:
+        ValueError: the file breaks off, or its card is damaged or longer than `MAX_TEXT_BYTES`.
+    """
+    cards: dict[bytes, bytes] = {}
+    try:
+        with path.open("rb") as file:
+            for data in _text_chunks(file):
+                keyword, _, text = data.partition(b"\x00")
+                if keyword in CARD_KEYWORDS:
+                    cards[keyword] = base64.b64decode(text, validate=True)
+    except (EOFError, ValueError, OSError) as fault:
+        raise ValueError(f"{fault}; expected a complete PNG whose card is JSON in base64") from fault
+    card = next((cards[keyword] for keyword in CARD_KEYWORDS if keyword in cards), None)
+    return None if card is None else EmbeddedCard(path.name, path.stem, card)
+
+
+def _text_chunks(file: BinaryIO) -> Iterator[bytes]:
+    size = file.seek(0, 2)
+    file.seek(len(PNG_SIGNATURE))
+    while header := file.read(CHUNK.size):
+        if len(header) < CHUNK.size:
+            raise EOFError("it ends unexpectedly")
+        length, kind = CHUNK.unpack(header)
+        end = file.tell() + length + CHECKSUM.size
+        if end > size:
+            raise EOFError(f"it ends unexpectedly in a chunk of {length:,} bytes")
+        if kind == b"tEXt":
+            if length > MAX_TEXT_BYTES:
+                raise ValueError(f"a text in it is {length:,} bytes long, over {MAX_TEXT_BYTES:,}")
+            data = file.read(length)
+            if CHECKSUM.unpack(file.read(CHECKSUM.size)) != (zlib.crc32(kind + data),):
+                raise ValueError("the checksum of a text in it is wrong")
+            yield data
+        if kind == b"IEND":
+            return
+        file.seek(end)

@@ -16,15 +16,15 @@ from memory.bank.rows import clean
 from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir_export
-from memory.importers.reading.dates import NO_DATE, parse_iso_moment, parse_moment
 from memory.importers.reading.fields import (
     EMPTY_SESSION,
     EMPTY_TURN,
+    NO_DATE,
     ROLES,
     Fields,
-    clean_text,
     is_truncated,
-    json_type,
+    parse_iso_moment,
+    parse_moment,
     read_objects,
 )
 from memory.importers.reading.json_stream import Place, format_place, has_any, outline, stream_values
@@ -119,17 +119,11 @@ def _read_persona(fields: Fields, fallback: str) -> PersonaDraft:
     if not name.strip():
         fields.report("name", "a persona without a name; its id or the file's name is used")
         name = external_id.strip() or fallback
-    traits = []
-    for trait, place in fields.items("traits"):
-        if isinstance(trait, str):
-            traits.append(clean_text(trait, place, fields.skips))
-        else:
-            fields.report("traits", f"expected text, found {json_type(trait)}")
     return PersonaDraft(
         name,
         external_id,
         fields.text("description"),
-        tuple(traits),
+        tuple(fields.texts("traits")),
         fields.text("manner") or "plain",
         fields.values.get("proactive") is not False,
         fields.text("scenario"),
@@ -151,12 +145,12 @@ def _read_session(fields: Fields, persona: str) -> SessionDraft | None:
 
 def _read_memory(fields: Fields) -> MemoryDraft | None:
     """A memory; None if it has no known store or no text, which is reported."""
-    store, text = STORES.get(fields.text("store")), fields.text("text")
+    store = STORES.get(fields.text("store"))
     if store is None:
         fields.report("store", f"expected one of {', '.join(STORES)}")
         return None
-    if not text.strip():
-        fields.report("text", "memory without text")
+    text = fields.required_text("text", "memory without text")
+    if not text:
         return None
     memory = MemoryDraft(
         store,
@@ -177,10 +171,8 @@ def _read_memory(fields: Fields) -> MemoryDraft | None:
 
 
 def _read_turn(fields: Fields, persona: str) -> TurnDraft | None:
-    text = fields.text("text")
-    if not text.strip():
-        if fields.values:
-            fields.report("text", EMPTY_TURN)
+    text = fields.required_text("text", EMPTY_TURN)
+    if not text:
         return None
     speaker, role_name = fields.text("speaker"), fields.text("role")
     role: Role = "assistant" if speaker == persona else "user"

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory.bank.rows import clean
-from memory.importers.reading.dates import NO_DATE, date_problem, parse_moment, to_utc
 from memory.importers.reading.dialogue import ChatLog, RoleAssigner, SessionBuilder, split_utterance
+from memory.importers.reading.fields import NO_DATE, date_problem, parse_moment, to_utc
 from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, record_reader
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 

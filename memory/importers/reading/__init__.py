@@ -1,1 +1,1 @@
-"""Read files that may be large, broken or hostile: text, JSON, zip archives, PNG pictures, dates, dialogue."""
+"""Read files that may be large, broken or hostile: text, JSON, dates, dialogue."""

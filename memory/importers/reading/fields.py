@@ -1,22 +1,91 @@
-"""Read the fields of JSON objects that may be malformed: what is wrong is reported with its place, the rest is kept."""
+"""Read the fields of JSON objects that may be malformed: what is wrong is reported with its place, the rest is kept.
+
+Dates are parsed as sources write them into aware datetimes; a date without a time zone is read as UTC.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from typing import Any, Self
 
 from memory.bank.rows import clean
+from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
-from memory.importers.reading.dates import MAX_DATE_CHARACTERS, date_problem, parse_moment
 from memory.importers.reading.json_stream import format_place, stream_values
 from memory.importers.reading.source import Source, TextLine, describe_cleaning, read_lines
-from memory.types import Role, SessionDraft, Skip, TurnDraft
+from memory.types import Role, SessionDraft, Skip, TimeSpan, TurnDraft
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "other": "other"}
 
 EMPTY_TURN = "empty turn"
 EMPTY_SESSION = "session without turns"
+
+# As seconds this is the year 5138, as milliseconds 1973, before there were chats to export.
+FIRST_MILLISECONDS = 1e11
+
+MAX_DATE_CHARACTERS = 200
+"""Longer texts are not read as dates, so that no pattern sees a text of any length."""
+
+NO_DATE = "no readable date; kept without one"
+FUTURE_DATE = "dated in the future; kept as it is"
+
+
+def to_utc(moment: datetime) -> datetime | None:
+    """The moment in UTC; None if that is outside the years 1 to 9999."""
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def parse_with_format(text: str, form: str) -> datetime | None:
+    """The moment that a `strptime` format reads; None if the text does not match."""
+    try:
+        return to_utc(datetime.strptime(text.strip(), form))
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_iso_moment(text: str) -> datetime | None:
+    """An ISO 8601 date with a clock time, to the second; None for anything vaguer."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        try:
+            return to_utc(datetime.fromisoformat(text))
+        except ValueError:
+            return None
+    return None
+
+
+def parse_epoch(text: str) -> datetime | None:
+    """The moment given as seconds or milliseconds since 1970, with or without a fraction."""
+    try:
+        seconds = float(text)
+        return datetime.fromtimestamp(seconds / 1000 if abs(seconds) >= FIRST_MILLISECONDS else seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def parse_moment(text: str, *forms: str) -> datetime | None:
+    """The first moment of a date in any wording; the `strptime` formats are tried first."""
+    if len(text) > MAX_DATE_CHARACTERS:
+        return None
+    for form in forms:
+        if moment := parse_with_format(text, form):
+            return moment
+    if moment := parse_iso_moment(text):
+        return moment
+    span = read_date(text)
+    return span.start if span else None
+
+
+def date_problem(moment: datetime | None) -> str:
+    """What is wrong with a date, as the reason of a `Skip`; empty if nothing is."""
+    if moment is None:
+        return NO_DATE
+    return FUTURE_DATE if moment > datetime.now(UTC) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +99,32 @@ class Fields:
     place: str
     skips: list[Skip] = field(default_factory=list)
     is_line: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, value: object, place: str, skips: list[Skip]) -> Self:
-        """The object at a place; anything else is reported and read as an object without fields."""
+        """The object at a place; anything else is reported, but not what it lacks as an object without fields."""
         if isinstance(value, dict):
             return cls(value, place, skips)
         skips.append(Skip(place, f"expected an object, found {json_type(value)}"))
-        return cls({}, place, skips)
+        return cls({}, place, [])
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """The same object with new names for some fields, such as {"title": "title chat.name"}; places keep the old.
+
+        Of several old names, the first that has a value counts; "chat.name" is the name of the object `chat` in it.
+        """
+        own = dict(self.values)
+        paths = [path for paths in names.values() for path in paths.split()]
+        for outer in sorted({path.rpartition(".")[0] for path in paths} - {""}):
+            inner = self.of(own.get(outer) or {}, self.place_of(outer), self.skips)
+            own |= {f"{outer}.{name}": value for name, value in inner.values.items()}
+        chosen = {new: next(filter(own.get, paths.split()), paths.split(" ")[-1]) for new, paths in names.items()}
+        return replace(self, values=own | {new: own.get(name) for new, name in chosen.items()}, names=chosen)
 
     def place_of(self, name: str) -> str:
         """The place of one field."""
-        return f"{self.place}{', ' if self.is_line else '.'}{name}"
+        return f"{self.place}{', ' if self.is_line else '.'}{self.names.get(name, name)}"
 
     def report(self, name: str, reason: str) -> None:
         """Report a problem with a field, or with the object itself if the name is empty."""
@@ -57,6 +140,29 @@ class Fields:
                 self.report(name, f"expected text, found {json_type(value)}")
             return ""
         return number_text(value)
+
+    def required_text(self, name: str, reason: str) -> str:
+        """A field as text; one without any is reported for that reason and empty."""
+        text = self.text(name)
+        if text.strip():
+            return text
+        self.report(name, reason)
+        return ""
+
+    def texts(self, name: str) -> Iterator[str]:
+        """Each text of a list of texts; anything else in it is reported."""
+        for value, place in self.items(name):
+            if isinstance(value, str):
+                yield clean_text(value, place, self.skips)
+            else:
+                self.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
+
+    def span(self, name: str) -> TimeSpan | None:
+        """A field as a span of time in any wording; one that is missing or unreadable is reported."""
+        span = read_date(self.text(name))
+        if span is None:
+            self.report(name, NO_DATE)
+        return span
 
     def moment(self, name: str, read: Callable[[str], datetime | None] = parse_moment) -> datetime | None:
         """A field as a moment; one that is missing, unreadable, too long for a date or in the future is reported."""
@@ -86,9 +192,9 @@ class Fields:
         """Each element of a field that is a list, with its place."""
         return list_items(self.values.get(name), self.place_of(name), self.skips)
 
-    def objects(self, name: str) -> Iterator[Self]:
+    def objects(self, name: str) -> "Iterator[Fields]":
         """Each element of a list of objects; one that is no object is reported and has no fields."""
-        return (self.of(value, place, self.skips) for value, place in self.items(name))
+        return list_objects(self.values.get(name), self.place_of(name), self.skips)
 
     def session(
         self,
@@ -136,6 +242,11 @@ def list_items(value: object, place: str, skips: list[Skip]) -> Iterator[tuple[A
         yield from ((element, f"{place}[{index}]") for index, element in enumerate(value))
     elif value is not None:
         skips.append(Skip(place, f"expected a list, found {json_type(value)}"))
+
+
+def list_objects(value: object, place: str, skips: list[Skip]) -> Iterator[Fields]:
+    """Each element of a list of objects; one that is no object is reported and has no fields."""
+    return (Fields.of(element, at, skips) for element, at in list_items(value, place, skips))
 
 
 def clean_text(text: str, place: str, skips: list[Skip]) -> str:

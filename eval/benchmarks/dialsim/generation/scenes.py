@@ -15,7 +15,7 @@ from eval.benchmarks.reading import gather
 from eval.making.generation import GenerationStopped
 from graph.understanding.sentences import shorten
 from memory.importers.benchmarks import dialsim as script_format
-from memory.importers.reading.dates import parse_moment
+from memory.importers.reading.fields import parse_moment
 from memory.importers.reading.source import TextLine, read_lines
 from memory.types import TurnDraft
 
