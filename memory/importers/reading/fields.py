@@ -103,7 +103,7 @@ class Fields:
 
     @classmethod
     def of(cls, value: object, place: str, skips: list[Skip]) -> Self:
-        """The object at a place; anything else is reported, but not what it lacks as an object without fields."""
+        """The object at a place; anything else is reported once, and read as an object without fields."""
         if isinstance(value, dict):
             return cls(value, place, skips)
         skips.append(Skip(place, f"expected an object, found {json_type(value)}"))
