@@ -66,7 +66,7 @@ class Message:
     times it is about, `stated_at` when what it states happened.
 
     `small_talk` and `news` are intents of `graph.replies.phrases`, or empty. A message is `in_doubt` if what it asks
-    may be meant as a statement; that is then among the statements, too.
+    may be meant as a statement; that is then among the statements, too. One that `only_asks` surely tells nothing.
     """
 
     classes: Classification
@@ -78,6 +78,7 @@ class Message:
     small_talk: str = ""
     news: str = ""
     in_doubt: bool = False
+    only_asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from graph.learning.from_rules import own_sentences, stated_facts
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
-from graph.understanding.parts import only_asks
 from graph.understanding.times import stated_time
 from memory.search.quotes import contains
 from memory.types import SessionDraft, TurnDraft
@@ -62,7 +61,7 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
         statements = tuple(text for text in statements if not contains(revision.sentence, text))
         event, recallable = stated_time(" ".join(statements), ask.as_of), bool(statements)
     said_text = ask.as_of.isoformat(timespec="seconds")  # with the zone, so that the speaker's own day is kept
-    mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable, asks=only_asks(ask.text))
+    mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable, asks=message.only_asks)
     turns = [replace(mine, event=event.span, event_text=event.text) if event else mine]
     if reply is not None:
         theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, said_text, uuid.uuid4().hex)

@@ -24,6 +24,7 @@ from graph.understanding.question import Question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
+from memory.embedding import minilm
 from memory.search.tokens import terms
 from memory.types import Hit, TimeSpan
 
@@ -120,6 +121,8 @@ def answer(
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
+    if not minilm.reads(own):
+        return reading
     if listed is None and not is_of_one and (facts := listing.facts_alike(notes)):
         return listing.compose(ListRequest(), parsed, facts, hits, ask.as_of) or reading
     if listed is None or reading.reason not in (None, "found but does not say"):

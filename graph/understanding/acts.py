@@ -1,7 +1,8 @@
 """Recognise what a sentence does: greet, thank, say good night, tell good news or of a loss, tell, ask.
 
 The lowest layers of all-MiniLM-L6-v2, trained further by `graph.training.acts`; the weights hold all but the word
-embeddings, which the encoder's package has. It knows English: in other languages all messages tell or ask.
+embeddings, which the encoder's package has. It knows English: in other languages all messages tell or ask, and in
+other letters than Latin they tell unless they end in a question mark.
 """
 
 from __future__ import annotations
@@ -85,6 +86,9 @@ class Recogniser:
                 rows, likely, likely @ _IS_TELLING, likely @ _IS_ASKING, strict=True
             ):
                 is_marked = _MARKED.search(sentences[row]) is not None
+                if not minilm.reads(sentences[row]):
+                    found[row] = Said("asks" if is_marked else "tells", asks=is_marked, tells=not is_marked)
+                    continue
                 asks, tells = is_marked or bool(asking >= MAY), bool(telling >= (0.5 if is_marked else MAY))
                 found[row] = Said(ACTS[of_act.argmax()], asks, tells, bool(telling < HARDLY))
         return [found[row] for row in range(len(sentences))]

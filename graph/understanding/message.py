@@ -63,6 +63,7 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     said = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "user"), "")
     parts = read_parts(
         views[1 + len(context) : len(texts)] or (own,),
+        services.classifier,
         follows_question=bool(said) and acts.said(said).asks,
     )
     question = _together(parts.asking) if parts.stating and parts.asking else own
@@ -97,6 +98,8 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         parts.small_talk,
         parts.news,
         parts.in_doubt,
+        # Of a longer message not every sentence was looked at by itself.
+        only_asks=bool(parts.asking) and parts.hardly_tell and len(sentences) < MAX_SENTENCES,
     )
     return message, own_question
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now, unwell
 from graph.replies.phrases import CRISIS, GOOD, HARD, NEWS, SMALL_TALK
 from graph.understanding import acts
-from graph.understanding.classifier import KINDS, Kind
+from graph.understanding.classifier import KINDS, Classifier, Kind
 from graph.understanding.question import names_something
 from graph.understanding.sentences import split
+from memory.embedding import minilm
 from memory.search.searcher import View
 from memory.search.tokens import words
 
@@ -43,13 +44,14 @@ class Parts:
     """The sentences of a message that state something and those that ask; one in doubt is in both.
 
     `small_talk` is the intent of the last one that is small talk, unless another tells something; `news` is that of the
-    first that tells news.
+    first that tells news. `hardly_tell`: no sentence is at all likely to tell anything.
     """
 
     stating: tuple[View, ...]
     asking: tuple[View, ...]
     small_talk: str
     news: str
+    hardly_tell: bool
 
     @property
     def kind(self) -> Mapping[Kind, float]:
@@ -63,18 +65,20 @@ class Parts:
         return bool(self.asking) and {view.text for view in self.asking} <= {view.text for view in self.stating}
 
 
-def read_parts(sentences: Sequence[View], *, follows_question: bool) -> Parts:
+def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_question: bool) -> Parts:
     """Tell the sentences of a message apart by what they do.
 
     What may ask and may tell is remembered, too, and so is a statement that is small talk ("I'm bored"). A fragment
     that goes on from a question ("and the other one") asks, too. What names nothing ("so it is") tells nothing.
+    Sentences in letters that the recogniser of acts does not read are told apart by the classifier, if its encoder does.
     """
     stating: list[View] = []
     asking: list[View] = []
     small_talk = news = ""
-    tells = False
+    tells, hardly_tell = False, True
     for view in sentences:
-        said = acts.Said(CRISIS, asks=False, tells=True) if _is_crisis(view.text) else acts.said(view.text)
+        said = _said(view, classifier)
+        hardly_tell = hardly_tell and said.hardly_tells
         intent = said.act if said.act in SMALL_TALK else ""
         joins = words(view.text)[:1] in _JOINING
         if joins or (intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text)):
@@ -93,7 +97,17 @@ def read_parts(sentences: Sequence[View], *, follows_question: bool) -> Parts:
         stating.append(view)
         tells = tells or not intent
         news = news or _news(view.text, said.act)
-    return Parts(tuple(stating), tuple(asking), "" if tells else small_talk, news)
+    return Parts(tuple(stating), tuple(asking), "" if tells else small_talk, news, hardly_tell)
+
+
+def _said(view: View, classifier: Classifier) -> acts.Said:
+    if _is_crisis(view.text):
+        return acts.Said(CRISIS, asks=False, tells=True)
+    if minilm.reads(view.text) or classifier.model == minilm.NAME:
+        return acts.said(view.text)
+    classes = classifier.classify(view.text, view.vector)
+    kind, may_tell = classes.likeliest_kind, classes.kind["statement"] >= acts.MAY
+    return acts.Said("", asks=kind == "question", tells=kind == "statement", hardly_tells=not may_tell)
 
 
 def _is_crisis(sentence: str) -> bool:
@@ -103,12 +117,6 @@ def _is_crisis(sentence: str) -> bool:
 def tells(text: str) -> bool:
     """Whether a text has a sentence that states something."""
     return any(acts.said(sentence).tells for sentence in split(text))
-
-
-def only_asks(text: str) -> bool:
-    """Whether a text asks, and surely tells nothing."""
-    found = [acts.said(sentence) for sentence in split(text)]
-    return any(said.asks for said in found) and all(said.hardly_tells for said in found)
 
 
 def _news(sentence: str, act: str) -> str:

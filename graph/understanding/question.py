@@ -27,7 +27,14 @@ _WHEN = (
 _EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
     ("ago", re.compile(rf"{_SPAN} (?:ago\b|{_PASSED}\b.{{0,99}}?\bsince\b|{_LEFT}(?:un)?till?\b)", re.I)),
     ("duration", re.compile(r"\bhow long\b", re.I)),
-    ("time", re.compile(rf"{_WHEN}|\b(?:what|which) (?:date|day|month|year|time|week|season)\b", re.I | re.S)),
+    (
+        "time",
+        re.compile(
+            rf"{_WHEN}|\b(?:what|which) (?:date|day|month|year|time|week|season)\b"
+            r"|什么时候|什么时间|何时|哪(?:一?天|年|个月)|几[月号]",
+            re.I | re.S,
+        ),
+    ),
     ("number", re.compile(r"\bhow (?:many|much|old|often|far|tall|big)\b", re.I)),
     ("person", re.compile(r"\bwho(?:m|se)?\b", re.I)),
     ("place", re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|place|town)\b", re.I)),

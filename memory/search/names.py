@@ -8,7 +8,7 @@ destress?" is near to her own turns; the encoder does not mind the grammar.
 import re
 from collections.abc import Collection, Iterator
 
-from memory.search.tokens import FUNCTION_WORDS
+from memory.search.tokens import CJK, FUNCTION_WORDS
 
 MAX_NAME_WORDS = 3
 """Longer runs of capitalised words are not names."""
@@ -16,20 +16,32 @@ MAX_NAME_WORDS = 3
 PRONOUNS = ("I", "You")
 """Not names, although "You" is the speaker of the user's turns in a chat."""
 
-_WORD = r"[^\W\d_a-z][\w-]*(?:[’'](?!s\b)\w+)*"
-_CAPITALISED = re.compile(rf"(?<![\w’'-]){_WORD}")
+CHINESE_NAME = range(2, 5)
+"""Characters of a Chinese name; any so many in a row may be one."""
+
+_LETTER = rf"[^\W{CJK}]"
+_WORD = rf"[^\W\d_a-z{CJK}](?:{_LETTER}|-)*(?:[’'](?!s\b){_LETTER}+)*"
+_CAPITALISED = re.compile(rf"(?<!{_LETTER})(?<![’'-]){_WORD}")
+_CHINESE = re.compile(rf"[{CJK}]{{2,}}")
 _ADDRESSED = re.compile(
     rf"(?:^|(?<=[.!?]\s)){_WORD}(?:\s{_WORD}){{0,2}}\s?,|,\s?{_WORD}(?:\s{_WORD}){{0,2}}(?=\s?(?:[.!?]|$))",
     re.MULTILINE,
 )
 """A person who is addressed ("Ada, where is my key?") is not whom the question is about."""
 
-_OF_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-_OF_SELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+_OF_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
+_OF_SELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
 
 
 def possible_names(text: str) -> Iterator[str]:
-    """Every run of up to `MAX_NAME_WORDS` capitalised words; most of them are not names."""
+    """All that may be a name: runs of capitalised words, and of Chinese characters. Most of them are none."""
+    yield from _capitalised(text)
+    for run in _CHINESE.findall(text):
+        yield from (run[i : i + size] for i in range(len(run)) for size in CHINESE_NAME if i + size <= len(run))
+
+
+def _capitalised(text: str) -> Iterator[str]:
+    """Every run of up to `MAX_NAME_WORDS` capitalised words."""
     text = _ADDRESSED.sub(",", text)
     words = [word for word in _CAPITALISED.finditer(text) if word[0] not in PRONOUNS]
     for first, start in enumerate(words):
@@ -42,16 +54,18 @@ def possible_names(text: str) -> Iterator[str]:
 
 
 def to_first_person(text: str, names: Collection[str]) -> str:
-    """The text with the names replaced by "I" and "my": "Ann's dog" becomes "my dog"."""
+    """The text with the names replaced by "I" and "my", or 我: "Ann's dog" becomes "my dog"."""
+    i, my = ("我", "我") if _CHINESE.search(text) else ("I", "my")
     for name in sorted(names, key=len, reverse=True):
-        text = re.sub(rf"\b{re.escape(name)}(?:['’]s|(?<=s)['’])(?!\w)", "my", text)
-        text = re.sub(rf"\b{re.escape(name)}\b", "I", text)
+        whole = rf"(?<!{_LETTER}){re.escape(name)}"
+        text = re.sub(rf"{whole}(?:['’]s|(?<=s)['’])(?!\w)", my, text)
+        text = re.sub(rf"{whole}(?!{_LETTER})", i, text)
     return text
 
 
 def is_about_others(text: str, known: Collection[str]) -> bool:
     """Whether a text names somebody, but none of the `known` names, and says neither "I" nor "you"."""
-    words = {word for name in possible_names(text) for word in name.split()}
+    words = {word for name in _capitalised(text) for word in name.split()}
     named = {word for word in words if word.lower() not in FUNCTION_WORDS}
     familiar = {word for name in known for word in name.split()}
     return bool(named) and not named & familiar and not _OF_SELF.search(text) and not _OF_YOU.search(text)

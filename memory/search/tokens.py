@@ -6,9 +6,10 @@ from functools import lru_cache
 
 import Stemmer
 
-_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*")
-_IS_CJK = re.compile(rf"[{_CJK}]")
+CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+"""Chinese and Japanese characters, for a class of a regular expression: they have no spaces between words."""
+_WORD = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:['’][^\W\d_{CJK}]+)*")
+_IS_CJK = re.compile(rf"[{CJK}]")
 
 FUNCTION_WORDS = frozenset(
     """
