@@ -35,8 +35,8 @@ OPEN_RELEVANCE = 0.5
 """Relevance of all notes if only a time or a topic is asked about ("What did I do in May?")."""
 
 ALIKE = 0.2
-"""Cosine to the question from which a line is quoted that the reader cannot read: with the multilingual encoder the
-nearest line of .85 of the questions of chats that have an answer is as near, and of .10 of those of other chats
+"""Cosine to the question from which a line is quoted that the reader cannot read. By the multilingual encoder some line
+of a chat is as near to .84 of the questions that the chat answers, and to .15 of another chat's
 (`python -m graph.training.centre`)."""
 
 OF_KIN = 0.9
@@ -138,7 +138,7 @@ def _notes_unread(
     notes = []
     for hit in hits:
         memory, scores = hit.memory, hit.scores
-        is_alike = scores["dense"] >= ALIKE if scores["meaning"] else scores["lexical"] > 0
+        is_alike = scores["dense"] >= ALIKE if scores["meaning"] else scores["fused"] > 0
         quote = _passage(memory.text, question)
         times = times_in(quote, memory.said_at)
         is_of_other_time = memory.id in of_other_time

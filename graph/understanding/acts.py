@@ -85,16 +85,21 @@ class Recogniser:
             for row, of_act, telling, asking in zip(
                 rows, likely, likely @ _IS_TELLING, likely @ _IS_ASKING, strict=True
             ):
-                is_marked = _MARKED.search(sentences[row]) is not None
+                marked = is_marked(sentences[row])
                 if not minilm.reads(sentences[row]):
-                    found[row] = Said("asks" if is_marked else "tells", asks=is_marked, tells=not is_marked)
+                    found[row] = Said("asks" if marked else "tells", asks=marked, tells=not marked)
                     continue
-                asks, tells = is_marked or bool(asking >= MAY), bool(telling >= (0.5 if is_marked else MAY))
+                asks, tells = marked or bool(asking >= MAY), bool(telling >= (0.5 if marked else MAY))
                 found[row] = Said(ACTS[of_act.argmax()], asks, tells, bool(telling < HARDLY))
         return [found[row] for row in range(len(sentences))]
 
 
 _IS_TELLING, _IS_ASKING = (np.array([act in acts for act in ACTS], np.float32) for acts in (TELLING, ASKING))
+
+
+def is_marked(sentence: str) -> bool:
+    """Whether a sentence ends in a question mark."""
+    return _MARKED.search(sentence) is not None
 
 
 @cache

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from memory.embedding.embedder import DEFAULT_MODEL, PACKAGED
 from memory.errors import WrongModel
+from memory.search.tokens import CJK
 from memory.types import STORES, Store
 
 Kind = Literal["question", "statement", "smalltalk"]
@@ -54,7 +55,8 @@ GROUPS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name,
 """Words with the same role in a message, so that one seen in training stands for the others."""
 GROUPED = frozenset().union(*GROUPS.values())
 
-_TOKEN = re.compile(r"'\w+|[^\W\d_]+(?:-[^\W\d_]+)*|\d+|[?!.]")
+_TOKEN = re.compile(rf"'\w+|[{CJK}]|[^\W\d_{CJK}]+(?:-[^\W\d_{CJK}]+)*|\d+|[?!.]")
+_CHINESE_STOPS = str.maketrans("？！。", "?!.")
 _STOPS = frozenset("?!.")
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st"})
 _NAME = "<name>"
@@ -181,9 +183,10 @@ def features(text: str, vector: Floats, vocabulary: Mapping[str, int]) -> Floats
 def terms(text: str) -> list[str]:
     """The lexical features of a message: words, pairs of words, how it begins, word groups, and its shape.
 
-    Runs of capitalised words become one `<name>`, so that nothing is learnt about who is asked about.
+    Runs of capitalised words become one `<name>`, so that nothing is learnt about who is asked about. Of Chinese each
+    character is a word.
     """
-    cut = text[:LONGEST_TEXT].replace("\u2019", "'")
+    cut = text[:LONGEST_TEXT].replace("\u2019", "'").translate(_CHINESE_STOPS)
     tokens = _TOKEN.findall(cut.lower() if cut.isupper() else cut)
     return list(dict.fromkeys(_describe(list(_masked(tokens)))))
 

@@ -106,7 +106,8 @@ def _said(view: View, classifier: Classifier) -> acts.Said:
     if minilm.reads(view.text) or classifier.model == minilm.NAME:
         return acts.said(view.text)
     classes = classifier.classify(view.text, view.vector)
-    kind, may_tell = classes.likeliest_kind, classes.kind["statement"] >= acts.MAY
+    kind = "question" if acts.is_marked(view.text) else classes.likeliest_kind
+    may_tell = classes.kind["statement"] >= acts.MAY
     return acts.Said("", asks=kind == "question", tells=kind == "statement", hardly_tells=not may_tell)
 
 

@@ -11,8 +11,10 @@ The package's own engine is not used: its file is read as it lies there (little-
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -30,8 +32,19 @@ if TYPE_CHECKING:
 
 NAME = "multilingual-e5-small"
 
-CENTRE = Path(__file__).with_name("e5_centre.npy")
-"""The mean of unrelated documents, (384,); `graph.training.centre` writes it."""
+CENTRES = Path(__file__).with_name("e5_centres.npy")
+"""The means of unrelated documents in each script, (1 + scripts, 384); `graph.training.centre` writes them."""
+
+SCRIPTS = (
+    re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
+    re.compile(r"[\u3040-\u30ff]"),
+    re.compile(r"[\u1100-\u11ff\uac00-\ud7af]"),
+    re.compile(r"[\u0400-\u052f]"),
+)
+"""Letters of Chinese, Japanese, Korean, and of Russian and its neighbours. All other scripts count as Latin."""
+
+OF_SCRIPT = 1 / 3
+"""Share of a text's letters from which it is in that script: a Chinese name in English letters is long."""
 
 MAX_TOKENS = 512
 """Tokens read of a text; the rest is ignored (the model has no more positions)."""
@@ -68,23 +81,37 @@ class E5(SentenceEncoder):
 
     All its vectors point much the same way: two texts that have nothing to do with each other have a cosine of .76. The
     mean of such documents is subtracted (Mu & Viswanath 2018, "All-but-the-Top"), and cosines then mean what they mean
-    between vectors of other models.
+    between vectors of other models. Texts of one language have more in common than those of several, so that each
+    script has a mean of its own (Libovický et al. 2020, "On the Language Neutrality of Pre-trained Multilingual
+    Representations").
     """
 
     query_prompt, document_prompt = "query: ", "passage: "
 
     def __init__(self) -> None:
         super().__init__(read(_path()))
-        self._centre: Array = np.load(CENTRE)
 
     def encode(self, texts: Sequence[str]) -> Array:
         """Embed texts; float32 of shape (len(texts), 384), every row of length 1."""
-        return centred(super().encode(texts), self._centre)
+        return centred(super().encode(texts), _centres()[[script(text) for text in texts]])
 
 
-def centred(vectors: Array, centre: Array) -> Array:
+@cache
+def _centres() -> Array:
+    centres: Array = np.load(CENTRES)
+    return centres
+
+
+def script(text: str) -> int:
+    """The row of `CENTRES` for a text, with a prompt or without."""
+    letters = [c for c in text.removeprefix(E5.query_prompt).removeprefix(E5.document_prompt) if c.isalpha()]
+    shares = [sum(map(bool, map(letter.match, letters))) / max(1, len(letters)) for letter in SCRIPTS]
+    return 1 + int(np.argmax(shares)) if max(shares) > OF_SCRIPT else 0
+
+
+def centred(vectors: Array, centres: Array) -> Array:
     """Vectors without what all have in common, of length 1."""
-    apart: Array = vectors - centre
+    apart: Array = vectors - centres
     apart /= np.linalg.norm(apart, axis=1, keepdims=True)
     return apart
 
