@@ -76,6 +76,10 @@ def test_another_embedding_model_is_chosen_and_stays_chosen(screen: Screen, app:
         screen.page.locator("#encoder input").click()
         screen.page.get_by_role("option", name=name).click()
 
+    screen.ask("我姐姐林芳住在成都")
+    expect(screen.page.locator("#chat").get_by_text("Search by meaning in: 100 languages")).to_have_count(1)
+    screen.ask("她养了一只猫")
+    expect(screen.page.locator("#chat").get_by_text("Search by meaning in: 100 languages")).to_have_count(1)
     screen.open("chat-settings")
     choose_encoder("100 languages")
     bank, deadline = Bank(app.home / "bank.db"), time.monotonic() + SLOW / 1000

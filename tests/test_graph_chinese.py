@@ -4,16 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from conftest import Chat
 from graph.state import Services
 from graph.understanding.classifier import Classifier
 from memory.bank.bank import Bank
 from memory.embedding import e5
 from memory.embedding.embedder import Embedder, shared
-from memory.search.indexer import embed_all
 from memory.search.searcher import Searcher
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
-
-from conftest import Chat
 
 MONDAY = datetime(2026, 11, 2, 9, tzinfo=UTC)
 

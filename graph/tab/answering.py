@@ -26,6 +26,7 @@ from graph.tab.request import build_ask, wait_until_ready
 from graph.understanding.parts import tells
 from memory.bank import journal
 from memory.bank.queries.chats import memories_of_turn
+from memory.embedding import e5, minilm
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
 from memory.tab.events import Update
@@ -124,6 +125,12 @@ class Answering:
             chat, text = take_back(self.assistant.services.bank, chat)
         return {**self._end(chat), self.box.composer: messages.ready(text)}
 
+    def _is_first_in_script(self, ask: Ask) -> bool:
+        """Whether a message is the first of its chat in letters that the encoder does not know, and another does."""
+        said = (turn.text for turn in ask.dialogue if turn.role == "user")
+        is_unread = not minilm.reads(ask.text) and all(map(minilm.reads, said))
+        return is_unread and self.assistant.services.classifier.model == minilm.NAME and e5.is_installed()
+
     def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer, *, by_model: bool) -> Update:
         bank, reading = self.assistant.services.bank, answer.reading
         if by_model and answer.stored and answer.stored.memories:  # a reply by rules says itself that it was noted
@@ -136,6 +143,8 @@ class Answering:
         numbers = {c.number for c in reading.citations}
         reply = messages.answer_bubble(reading.answer, numbers, number, reading.unsupported)
         bubbles = (*bubbles, reply, *notice) if by_model else (*bubbles, *notice, reply)
+        if self._is_first_in_script(answer.ask):
+            bubbles = (*bubbles, *messages.notice(messages.NOTE, messages.OTHER_SCRIPT))
         return {
             **self._end(replace(chat, bubbles=bubbles, answers=(*chat.answers, given)), cut=reading.cut),
             self.sources: render_sources_of(bank, answer.ask.persona.id, number, given, reading),

@@ -17,6 +17,12 @@ SEND, STOP = "Send", "Stop"
 
 STOPPED = ("Stopped", "Your message is kept; the unfinished reply is not.")
 WITHOUT_MODEL, NOTE = "Answered without the chat model", "Note"
+OTHER_SCRIPT = (
+    "This is found again by its words alone. Choose “Search by meaning in: 100 languages” in the settings, and it is "
+    "found by its meaning, too."
+)
+"""Said once in a chat in whose letters the encoder knows no words."""
+
 GO_ON = "Go on"
 """Offered under a reply that was cut; a click sends it."""
 

@@ -70,7 +70,7 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
 
     What may ask and may tell is remembered, too, and so is a statement that is small talk ("I'm bored"). A fragment
     that goes on from a question ("and the other one") asks, too. What names nothing ("so it is") tells nothing.
-    Sentences in letters that the recogniser of acts does not read are told apart by the classifier, if its encoder does.
+    Sentences in letters that the recogniser of acts does not read are told apart by the classifier, if it reads them.
     """
     stating: list[View] = []
     asking: list[View] = []
