@@ -24,8 +24,9 @@ Vectors = NDArray[np.float32]
 
 DEFAULT_MODEL = minilm.NAME
 
-ENCODING = 2
-"""Version of the computation (1: PyTorch; 2: quantized to bytes): a cache must not mix vectors of two versions."""
+ENCODING = 3
+"""Version of the computation (1: PyTorch; 2: quantized to bytes; 3: scripts centred apart). A cache must not mix
+vectors of two versions."""
 
 BATCH = 32
 """Texts of a batch at most."""
