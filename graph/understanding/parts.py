@@ -107,7 +107,7 @@ def _said(view: View, classifier: Classifier) -> acts.Said:
         return acts.said(view.text)
     classes = classifier.classify(view.text, view.vector)
     kind = "question" if acts.is_marked(view.text) else classes.likeliest_kind
-    may_tell = classes.kind["statement"] >= acts.MAY
+    may_tell = classes.kind["statement"] >= acts.HARDLY
     return acts.Said("", asks=kind == "question", tells=kind == "statement", hardly_tells=not may_tell)
 
 
