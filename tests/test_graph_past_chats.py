@@ -10,7 +10,7 @@ from graph.replies.facts import state_fact
 from graph.state import Ask, Services
 from graph.tab.chat_box import coming_up, describe_persona
 from graph.tab.evidence import render_sources_of
-from graph.tab.first_personas import SAMPLE, introduce, tell_name
+from graph.tab.first_personas import SAMPLE, introduce
 from graph.tab.messages import Chat, user_bubble
 from graph.tab.past_chats import find_place, open_new, resume, take_back
 from graph.tab.request import build_ask
@@ -18,6 +18,7 @@ from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat, memories_of_turn
+from memory.bank.queries.told import facts_told
 from memory.exporting import export
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
@@ -65,10 +66,9 @@ def test_a_chat_is_resumed_with_its_citations_in_their_order_also_after_an_expor
 
 def test_a_chat_opens_with_the_first_message_of_the_card_and_is_resumed_with_it(services: Services) -> None:
     bank = services.bank
-    iris = bank.create_persona(PersonaDraft("Iris", first_message="Good morning, {{user}}."))
+    iris = bank.create_persona(PersonaDraft("Iris", first_message="Good morning, {{user}}.", kept_apart=False))
     assert [bubble.text for bubble in open_new(bank, iris, None).bubbles] == ["Good morning."]
     introduce(bank, "Noor")
-    tell_name(bank, iris)
     opened = open_new(bank, iris, None)
     assert [bubble.text for bubble in opened.bubbles] == ["Good morning, Noor."]
     Assistant(services).ask(build_ask(bank, "I live in Porto.", opened, None, remember=True))
@@ -179,15 +179,16 @@ def test_the_address_decides_then_the_last_chat_then_the_newest_persona(bank: Ba
     assert find_place(bank, {"chat": "gone", "persona": "99"}) == (iris, "")
 
 
-def test_a_name_given_at_the_start_has_a_source_and_is_told_to_new_personas(bank: Bank) -> None:
+def test_a_name_given_at_the_start_has_a_source_and_is_known_to_new_personas(bank: Bank) -> None:
     persona, chat_id = introduce(bank, "  Anna ")
     (name,) = bank.memories(persona.id)
     assert "Your name is Anna." in state_fact(name, datetime.now(UTC))
     assert [turn.text for turn in bank.sources(persona.id, name.id)] == ["Anna"]
     assert find_chat(bank, chat_id) is not None
-    other = bank.create_persona(PersonaDraft("Iris"))
-    tell_name(bank, other)
-    assert [state_fact(memory, datetime.now(UTC))[:18] for memory in bank.memories(other.id)] == ["Your name is Anna."]
+    other = bank.create_persona(PersonaDraft("Iris", kept_apart=False))
+    assert [state_fact(fact, datetime.now(UTC)) for fact in facts_told(bank, other.id, datetime.now(UTC))] == [
+        "Your name is Anna. You told Memoir today."
+    ]
 
 
 def test_a_name_is_optional(bank: Bank) -> None:
