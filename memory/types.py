@@ -213,6 +213,11 @@ class Session:
     started_text: str
     turn_count: int
 
+    @property
+    def chat_id(self) -> str:
+        """The id under which it is continued: its source's own or, if it has none, by its number."""
+        return self.external_id or f"session-{self.id}"
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:

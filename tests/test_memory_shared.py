@@ -13,6 +13,7 @@ import pytest
 from memory import ingest
 from memory.bank import corrections, journal, maintenance
 from memory.bank.bank import Bank
+from memory.bank.queries.chats import past_chats
 from memory.bank.queries.told import facts_told, known_facts, known_period, known_relations, lines_told, name_told
 from memory.embedding.embedder import Embedder
 from memory.errors import UnknownMemory
@@ -34,6 +35,7 @@ from memory.types import (
     TurnDraft,
 )
 
+EXPORTS, BROWSER = (Path(__file__).parent / "data" / name for name in ("exports", "browser"))
 MAY, JUNE, JULY = (datetime(2023, month, 8, tzinfo=UTC) for month in (5, 6, 7))
 BIKE = "I keep my bicycle in the boathouse."
 LENA_BIKE = "My own bicycle rusts behind the tannery."
@@ -306,3 +308,47 @@ def test_banks_share_nothing(bank: Bank, lena: Persona, tmp_path: Path, embedder
     persona = other.create_persona(PersonaDraft("Memoir", kept_apart=False))
     assert found(other, persona, embedder) == []
     assert facts_told(other, persona.id, JULY) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "is_chat", "may_share"),
+    [
+        (EXPORTS / "chatgpt.json", True, True),
+        (EXPORTS / "whatsapp-iphone.txt", True, True),
+        (EXPORTS / "card.json", False, True),
+        (BROWSER / "two_talks.json", False, False),
+    ],
+)
+def test_an_import_says_whether_it_may_be_the_users(file: Path, is_chat: bool, may_share: bool) -> None:
+    contents = ingest.summarize(file)
+    assert (contents.is_chat, contents.may_share) == (is_chat, may_share)
+
+
+@pytest.mark.parametrize("kept_apart", [False, True])
+def test_an_import_as_a_persona_of_its_own_is_kept_apart_or_not(
+    bank: Bank, memoir: Persona, tmp_path: Path, kept_apart: bool
+) -> None:
+    ingest.ingest(bank, EXPORTS / "chatgpt.json", kept_apart=kept_apart)
+    assert bank.persona("ChatGPT").kept_apart is kept_apart
+    told = lines_told(bank, memoir.id, known_period(bank, memoir.id) or pytest.fail("no time"), 100)
+    assert ("ChatGPT" in {line.told_to for line in told}) is not kept_apart
+    write_export(bank, bank.personas(), tmp_path / "bank.jsonl")
+    assert not ingest.summarize(tmp_path / "bank.jsonl").may_share
+
+
+def test_forgetting_in_a_continued_import_takes_the_reply_along_and_no_line_of_the_import(
+    bank: Bank, memoir: Persona
+) -> None:
+    ingest.ingest(bank, EXPORTS / "whatsapp-iphone.txt", persona="Memoir", user="Bo")
+    past = past_chats(bank, memoir.id, 50)[0]
+    before = [turn.text for turn in bank.turns(memoir.id, past.id)]
+    turns = (
+        TurnDraft("You", "user", "The gate code is forty-four seventeen.", JULY),
+        TurnDraft("Memoir", "assistant", "I noted: The gate code is forty-four seventeen.", JULY, recallable=False),
+    )
+    bank.remember(memoir.id, [SessionDraft(turns, JULY, external_id=past.chat_id, source="chat")])
+    assert len(bank.turns(memoir.id, past.id)) == len(before) + 2
+    (code,) = (m.id for m in bank.memories(memoir.id) if m.text.startswith("The gate code"))
+    assert forget_memories(bank, memoir.id, [code]).residue == 0
+    assert [turn.text for turn in bank.turns(memoir.id, past.id)] == before
+    assert not any(b"forty-four" in path.read_bytes() for path in bank.path.parent.iterdir() if path.is_file())

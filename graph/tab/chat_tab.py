@@ -12,11 +12,11 @@ from graph.tab import messages
 from graph.tab.answering import Answering
 from graph.tab.chat_box import ChatBox, describe_persona
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_sources_of
-from graph.tab.first_personas import SAMPLE, find_sample, own_personas
+from graph.tab.first_personas import SAMPLE, find_sample, own_assistant, own_personas
 from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
 from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, resume
-from graph.tab.persona_panels import APART, APART_INFO, PROACTIVE, NewPersonaPanel, WelcomePanel
+from graph.tab.persona_panels import PROACTIVE, NewPersonaPanel, WelcomePanel
 from graph.tab.request import explain_as_of, parse_as_of
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat
@@ -24,7 +24,7 @@ from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.events import PRIVATE, UNCHANGED, Update
-from memory.tab.import_panel import ImportPanel
+from memory.tab.import_panel import APART, APART_INFO, ImportPanel
 from memory.tab.memory_list import persona_choices
 from memory.tab.templates import empty_state, hint, render
 from memory.types import Persona
@@ -71,7 +71,7 @@ class ChatTab:
             self._build_settings()
         self.model = ModelPanel(self.assistant, choose=choose_model)
         with gr.Accordion("Import a conversation", open=False, elem_id="bring-in"):
-            self.imports = ImportPanel(self.bank, self.indexer)
+            self.imports = ImportPanel(self.bank, self.indexer, lambda: own_assistant(self.bank))
         with gr.Accordion("New persona", open=False, elem_id="new-persona"):
             self.new_persona = NewPersonaPanel(self.bank)
 
@@ -173,13 +173,13 @@ class ChatTab:
 
     def open_past_chat(self, chat: Chat, event: gr.EventData) -> Update:
         """Go on with a chat of the list."""
-        past = find_chat(self.bank, str(event.chat))
+        past = find_chat(self.bank, str(event.chat), chat.persona_id)
         if past is None:
             raise MemoirError("This chat was forgotten.")
-        if past.external_id == chat.id:
+        if past.chat_id == chat.id:
             return UNCHANGED
         self.learner.close(chat.id)
-        return self.open_chat(past.persona_id, past.external_id)
+        return self.open_chat(past.persona_id, past.chat_id)
 
     def show_sources(self, chat: Chat, event: gr.EventData) -> Update:
         """Show the sources of an earlier answer."""
@@ -256,7 +256,7 @@ class ChatTab:
         }
 
     def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
-        past = find_chat(self.bank, chat_id)
+        past = find_chat(self.bank, chat_id, persona.id) if persona else None
         chat = resume(self.bank, past) if past else open_new(self.bank, persona, as_of)
         return {
             self.box.bubbles: gr.update(
@@ -274,7 +274,8 @@ class ChatTab:
 
     def _where(self, chat: Chat) -> Update:
         """Keep the chat in the page's address once it has begun, and in the list of chats."""
-        address = {"chat": chat.id} if find_chat(self.bank, chat.id) else {"persona": chat.persona_id}
+        past = find_chat(self.bank, chat.id, chat.persona_id)
+        address = {**({"chat": chat.id} if past else {}), "persona": chat.persona_id}
         demo = find_sample(self.bank)
         is_demo = demo is not None and demo.id == chat.persona_id
         return {

@@ -54,6 +54,12 @@ def own_personas(bank: Bank) -> list[Persona]:
     return [persona for persona in bank.personas() if persona.external_id != SAMPLE]
 
 
+def own_assistant(bank: Bank) -> Persona:
+    """The persona that the user's conversations are imported into: the first that is not kept apart, or a new one."""
+    shared = (persona for persona in own_personas(bank) if not persona.kept_apart and not persona.external_id)
+    return next(shared, None) or bank.create_persona(ASSISTANT)
+
+
 def example_questions() -> list[str]:
     """Questions that the sample persona can answer."""
     return [str(q["question"]) for q in json.loads((FILES / "questions.json").read_text("utf-8"))]

@@ -10,15 +10,12 @@ from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.tab.card_fields import CardFields
 from memory.tab.events import PRIVATE, Update
+from memory.tab.import_panel import APART, APART_INFO
 from memory.tab.templates import render
 from memory.types import PersonaDraft
 
 PROACTIVE = "Bring up memories on its own"
 """Label of the setting that lets a persona mention at most one memory where nothing was asked."""
-
-
-APART = "Keep apart"
-APART_INFO = "What is said here is not known elsewhere, and what is said elsewhere not here."
 
 
 class WelcomePanel:
