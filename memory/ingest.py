@@ -6,7 +6,7 @@ whole sessions only, and importing the same file again adds the rest.
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import restore
+from memory.importers import BENCHMARKS, CHATS
 from memory.importers.detect import Unpacked, unpack
 from memory.importers.generic import memoir, memoir_export
 from memory.importers.history_file import (
@@ -52,7 +53,8 @@ class HistorySummary:
 class FileSummary:
     """What a file contains. `fault` says where and why it breaks off, if it does.
 
-    `speakers` are those of whom the user may be one, where the file does not say; `user` the one who surely is.
+    `speakers` are those of whom the user may be one, where the file does not say; `user` the one who surely is. The
+    user may have had the conversations of an `is_chat`; only what `may_share` can be known to other personas.
     """
 
     format: str
@@ -62,6 +64,8 @@ class FileSummary:
     fault: str
     speakers: tuple[str, ...] = ()
     user: str = ""
+    is_chat: bool = False
+    may_share: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,10 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
     )
     skipped, speakers = sum(h.skipped for h in histories), speakers_to_ask(file.importer, histories)
     user = likely_user(histories) if speakers else ""
-    return FileSummary(file.importer.NAME, summaries, _listed(histories), skipped, file.fault, speakers, user)
+    is_chat, is_benchmark = file.importer in CHATS, file.importer in BENCHMARKS
+    may_share = not is_benchmark and _find_export(path) is None
+    listed = _listed(histories)
+    return FileSummary(file.importer.NAME, summaries, listed, skipped, file.fault, speakers, user, is_chat, may_share)
 
 
 def ingest(
@@ -117,6 +124,7 @@ def ingest(
     choose: Collection[str] | None = None,
     persona: str | None = None,
     user: str = "",
+    kept_apart: bool = True,
     progress: Progress = without_progress,
 ) -> ImportReport:
     """Store the histories of a file, each as a persona of its own; a second time adds nothing.
@@ -127,6 +135,8 @@ def ingest(
         choose: Source ids or names of the histories to import; all if None.
         persona: Name or number of a persona to import everything into; created if missing.
         user: Which speaker the user is, where the file does not say; the persona gets the name of the other one.
+        kept_apart: Whether the personas that are created are kept apart from the others; those of an export of Memoir's
+            are as they were.
         progress: Called with the share of the file that was read, 0..1.
 
     Raises:
@@ -138,19 +148,25 @@ def ingest(
     if export := _find_export(path):
         report = _restore_export(bank, path, export, choose, persona, progress)
     else:
-        report = _store_records(bank, path, choose, persona, user, progress)
+        report = _store_records(bank, path, choose, persona, user, kept_apart, progress)
     with suppress(Cancelled):  # too late, everything is stored
         progress(1.0)
     return report
 
 
 def _store_records(
-    bank: Bank, path: Path, choose: Collection[str] | None, persona: str | None, user: str, progress: Progress
+    bank: Bank,
+    path: Path,
+    choose: Collection[str] | None,
+    persona: str | None,
+    user: str,
+    kept_apart: bool,
+    progress: Progress,
 ) -> ImportReport:
     """Import a file of any format except Memoir's exports."""
     participants = Participants(path, user, rescale(progress, 0, 0.3))
     file = HistoryFile(path, rescale(progress, 0.3, 1) if user else progress)
-    writer = _BatchWriter(bank, path, persona, participants)
+    writer = _BatchWriter(bank, path, persona, participants, kept_apart)
     try:
         for history, record in file.read():
             if history.is_among(choose):
@@ -218,8 +234,11 @@ def _restore_export(
 class _BatchWriter:
     """Stores histories in batches; a persona is created only when there is something to store for it."""
 
-    def __init__(self, bank: Bank, path: Path, persona: str | None, participants: Participants) -> None:
+    def __init__(
+        self, bank: Bank, path: Path, persona: str | None, participants: Participants, kept_apart: bool
+    ) -> None:
         self._bank = bank
+        self._kept_apart = kept_apart
         self._participants = participants
         self._path = path
         self._persona = persona
@@ -266,10 +285,13 @@ class _BatchWriter:
     def persona_of(self, history: History) -> Persona:
         """The persona of a history; created if it is new."""
         if self._target is None and self._persona is not None:
-            self._target = _find(self._bank, self._persona) or self._bank.create_persona(PersonaDraft(self._persona))
+            self._target = _find(self._bank, self._persona) or self._create(PersonaDraft(self._persona))
         if history.persona is None:
-            history.persona = self._target or self._bank.create_persona(self._participants.persona(history.header))
+            history.persona = self._target or self._create(self._participants.persona(history.header))
         return history.persona
+
+    def _create(self, draft: PersonaDraft) -> Persona:
+        return self._bank.create_persona(replace(draft, kept_apart=draft.kept_apart and self._kept_apart))
 
     def so_far(self, last: WriteCounts | None = None) -> str:
         """How much of the file is in the bank, as a sentence; `last` was stored but is not counted yet."""

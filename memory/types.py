@@ -52,6 +52,7 @@ class PersonaDraft:
     `proactive` says whether a feeling or a scene may bring up a memory that nobody asked for.
     `scenario`, `first_message` and `examples` (example dialogue) are as in a character card, for a chat model:
     `{{char}}` and `{{user}}` stand for the names, and lines of `examples` begin with them: `{{user}}: Hello.`
+    What is said to a persona that is `kept_apart` is not known to others, and what is said to others not to it.
     """
 
     name: str
@@ -63,6 +64,7 @@ class PersonaDraft:
     scenario: str = ""
     first_message: str = ""
     examples: str = ""
+    kept_apart: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,9 @@ class Persona(PersonaDraft):
 
 QUESTION = "question"
 """The attribute of the memory of a turn that only asks."""
+
+SUMMARY = "summary"
+"""The attribute of the one memory that summarises a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +213,11 @@ class Session:
     started_text: str
     turn_count: int
 
+    @property
+    def chat_id(self) -> str:
+        """The id under which it is continued: its source's own or, if it has none, by its number."""
+        return self.external_id or f"session-{self.id}"
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -238,7 +248,8 @@ class Memory(MemoryDraft):
 
     A fact that a later one replaced holds until `valid_to`. What was wrong or withdrawn has a `retracted_at`: it is no
     longer recalled, whatever time is asked about. `stale_since` is when something that it depends on ended. One that is
-    `pinned` is read whenever it is among the hits.
+    `pinned` is read whenever it is among the hits. `told_to` names the persona that the user said it to, where that is
+    another than the one who is asked; the speaker is then "You".
     """
 
     id: int
@@ -250,6 +261,7 @@ class Memory(MemoryDraft):
     retracted_at: datetime | None = None
     stale_since: datetime | None = None
     pinned: bool = False
+    told_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,15 @@ from graph.replies.facts import state_fact
 from graph.state import Ask, Services
 from graph.tab.chat_box import coming_up, describe_persona
 from graph.tab.evidence import render_sources_of
-from graph.tab.first_personas import SAMPLE, introduce, tell_name
+from graph.tab.first_personas import SAMPLE, introduce, own_assistant
 from graph.tab.messages import Chat, user_bubble
-from graph.tab.past_chats import find_place, open_new, resume, take_back
+from graph.tab.past_chats import find_place, open_new, render_chats, resume, take_back
 from graph.tab.request import build_ask
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.bank.queries.chats import find_chat, memories_of_turn
+from memory.bank.queries.chats import find_chat, memories_of_turn, past_chats
+from memory.bank.queries.told import facts_told
 from memory.exporting import export
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
@@ -65,10 +66,9 @@ def test_a_chat_is_resumed_with_its_citations_in_their_order_also_after_an_expor
 
 def test_a_chat_opens_with_the_first_message_of_the_card_and_is_resumed_with_it(services: Services) -> None:
     bank = services.bank
-    iris = bank.create_persona(PersonaDraft("Iris", first_message="Good morning, {{user}}."))
+    iris = bank.create_persona(PersonaDraft("Iris", first_message="Good morning, {{user}}.", kept_apart=False))
     assert [bubble.text for bubble in open_new(bank, iris, None).bubbles] == ["Good morning."]
     introduce(bank, "Noor")
-    tell_name(bank, iris)
     opened = open_new(bank, iris, None)
     assert [bubble.text for bubble in opened.bubbles] == ["Good morning, Noor."]
     Assistant(services).ask(build_ask(bank, "I live in Porto.", opened, None, remember=True))
@@ -179,17 +179,64 @@ def test_the_address_decides_then_the_last_chat_then_the_newest_persona(bank: Ba
     assert find_place(bank, {"chat": "gone", "persona": "99"}) == (iris, "")
 
 
-def test_a_name_given_at_the_start_has_a_source_and_is_told_to_new_personas(bank: Bank) -> None:
+def test_a_name_given_at_the_start_has_a_source_and_is_known_to_new_personas(bank: Bank) -> None:
     persona, chat_id = introduce(bank, "  Anna ")
     (name,) = bank.memories(persona.id)
     assert "Your name is Anna." in state_fact(name, datetime.now(UTC))
     assert [turn.text for turn in bank.sources(persona.id, name.id)] == ["Anna"]
     assert find_chat(bank, chat_id) is not None
-    other = bank.create_persona(PersonaDraft("Iris"))
-    tell_name(bank, other)
-    assert [state_fact(memory, datetime.now(UTC))[:18] for memory in bank.memories(other.id)] == ["Your name is Anna."]
+    other = bank.create_persona(PersonaDraft("Iris", kept_apart=False))
+    assert [state_fact(fact, datetime.now(UTC)) for fact in facts_told(bank, other.id, datetime.now(UTC))] == [
+        "Your name is Anna. You told Memoir today."
+    ]
 
 
 def test_a_name_is_optional(bank: Bank) -> None:
     persona, chat_id = introduce(bank, " ")
     assert (persona.name, chat_id, bank.memories(persona.id)) == ("Memoir", "", [])
+
+
+LENA = (
+    "[01/05/24, 08:00:05] Noor: My boat is called Reiher.\n[01/05/24, 08:01:05] Lena Brandt: A heron for the river.\n"
+)
+
+
+def test_an_import_into_my_memory_is_read_and_continued_as_a_past_chat(services: Services, tmp_path: Path) -> None:
+    (tmp_path / "_chat.txt").write_text(LENA, encoding="utf-8")
+    bank, own = services.bank, own_assistant(services.bank)
+    assert (own.name, own_assistant(bank)) == ("Memoir", own)
+    ingest.ingest(bank, tmp_path / "_chat.txt", persona=str(own.id), user="Noor")
+    chat(bank, own.id, "a", "Good morning.", "Good morning.")
+    newer, past = past_chats(bank, own.id, 5)
+    assert (newer.external_id, past.external_id, past.chat_id) == ("a", "", f"session-{past.id}")
+    assert past.chat_id in render_chats(bank, own.id, "")
+    assert find_place(bank, {"chat": past.chat_id}) == (own.id, past.chat_id)
+    resumed = resume(bank, past)
+    assert [(bubble.role, bubble.text) for bubble in resumed.bubbles] == [
+        ("user", "My boat is called Reiher."),
+        ("assistant", "Lena Brandt: A heron for the river."),
+    ]
+    ask = build_ask(bank, "I painted the boat green.", resumed, None, remember=True)
+    Assistant(services).ask(ask)
+    assert len(past_chats(bank, own.id, 5)) == 2
+    continued = find_chat(bank, past.chat_id)
+    assert continued is not None
+    assert (continued.id, continued.external_id, continued.turn_count) == (past.id, past.chat_id, 4)
+    shorter, text = take_back(bank, resume(bank, continued))
+    assert (text, len(shorter.bubbles)) == ("I painted the boat green.", 2)
+    assert ingest.ingest(bank, tmp_path / "_chat.txt", persona=str(own.id), user="Noor").histories[0].stored.turns == 0
+    iris = bank.create_persona(PersonaDraft("Iris", kept_apart=False))
+    answer = (
+        Assistant(services).ask(Ask(iris, "What is my boat called?", datetime(2024, 6, 1, tzinfo=UTC), "i")).reading
+    )
+    assert "Reiher" in answer.answer
+    assert "You told Memoir on 1 May" in answer.answer
+
+
+def test_imports_that_name_their_conversations_alike_are_told_apart(bank: Bank) -> None:
+    iris, rowan = (bank.create_persona(PersonaDraft(name)).id for name in ("Iris", "Rowan"))
+    for persona in (iris, rowan):
+        turn = TurnDraft("You", "user", f"Hello, {persona}.", NOW)
+        bank.remember(persona, [SessionDraft((turn,), NOW, external_id="session_1")])
+    for persona in (iris, rowan):
+        assert find_place(bank, {"chat": "session_1", "persona": str(persona)}) == (persona, "session_1")

@@ -14,7 +14,7 @@ from memory.types import MemoryDraft, PersonaDraft
 
 
 def reference(db, persona_id, query):
-    return reference_bm25(index_terms(db, persona_id), [query])[0]
+    return reference_bm25(index_terms(db, [persona_id]), [query])[0]
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,12 @@ import pytest
 
 from memory.bank import corrections
 from memory.bank.bank import Bank
-from memory.bank.learning_queue import SUMMARY
 from memory.bank.queries.listing import list_memories, read_other, stands_alone
 from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.tab.memory_card import kind_name
 from memory.tab.memory_list import MemoryList
-from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
+from memory.types import SUMMARY, LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
 
 MAY = datetime(2026, 5, 10, tzinfo=UTC)
 

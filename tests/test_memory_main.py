@@ -153,10 +153,11 @@ def test_a_dry_run_of_forget_removes_nothing(held):
 
 def test_forget_removes_a_memory_a_session_a_persona_and_leaves_no_trace(held, home):
     _, gone = held("forget", "--persona", "Marlow", 1, "--json")
-    assert (gone["memories"], gone["turns"], gone["residue"]) == (1, 1, 0)
+    # The reply to it, which was not to be recalled, goes with it.
+    assert (gone["memories"], gone["turns"], gone["residue"]) == (1, 2, 0)
     assert b"greyhound" not in (home / "home" / "bank.db").read_bytes()
     _, gone = held("forget", "--persona", "Marlow", "--session", 1, "--json")
-    assert (gone["turns"], gone["sessions"]) == (2, 1)
+    assert (gone["turns"], gone["sessions"]) == (1, 1)
     assert "no traces left" in held("forget", "--persona", "Marlow", "--everything")[1]
     assert held("list", "--json") == (0, [])
 

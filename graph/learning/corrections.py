@@ -18,10 +18,9 @@ from graph.state import Ask, Revision
 from graph.understanding.parts import tells
 from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import stated_time, times_in
-from memory.bank.learning_queue import SUMMARY
 from memory.search.quotes import contains
 from memory.search.tokens import content_terms, terms
-from memory.types import SEMANTIC, Hit, LearnedMemory, Memory, MemoryDraft, Quote
+from memory.types import SEMANTIC, SUMMARY, Hit, LearnedMemory, Memory, MemoryDraft, Quote
 
 if TYPE_CHECKING:
     from memory.bank.bank import Bank

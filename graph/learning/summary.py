@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from memory.bank.learning_queue import SUMMARY
-from memory.types import LearnedMemory, MemoryDraft, Quote, TimeSpan
+from memory.types import SUMMARY, LearnedMemory, MemoryDraft, Quote, TimeSpan
 
 
 class TermCounts:

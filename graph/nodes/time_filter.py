@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from graph.state import Services, TraceLine, TurnState, drop
 from graph.understanding.question import parse
 from graph.understanding.times import is_of_time
-from memory.bank.learning_queue import SUMMARY
 from memory.dates.expressions import TimeExpression, describe_time
-from memory.types import QUESTION, SEMANTIC, Hit
+from memory.types import QUESTION, SEMANTIC, SUMMARY, Hit
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime

@@ -23,6 +23,7 @@ from graph.understanding import question
 from graph.understanding.question import Question
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
 from memory.bank.bank import Bank
+from memory.bank.queries.told import known_period
 from memory.dates.expressions import TimeExpression
 from memory.embedding import minilm
 from memory.search.tokens import terms
@@ -119,7 +120,7 @@ def answer(
     notes = _current(notes, ask, bank) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
-    known = None if of_then else _known_by(bank.time_range(ask.persona.id), ask.as_of)
+    known = None if of_then else _known_by(known_period(bank, ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
     if not minilm.reads(own):
         return reading

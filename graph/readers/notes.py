@@ -19,11 +19,10 @@ from graph.understanding.parts import tells
 from graph.understanding.question import Question
 from graph.understanding.sentences import spans, split
 from graph.understanding.times import times_in
-from memory.bank.learning_queue import SUMMARY
 from memory.dates.expressions import TimeExpression
 from memory.embedding import minilm
 from memory.search.tokens import terms
-from memory.types import SEMANTIC, Hit, Memory, Role, Turn
+from memory.types import SEMANTIC, SUMMARY, Hit, Memory, Role, Turn
 
 Origins = Mapping[int, "Sequence[Turn]"]
 """By memory id, the turn that it comes from, and those just before it, the last first."""

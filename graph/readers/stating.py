@@ -53,11 +53,11 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     if fact and (not value or question.expects == "yes or no"):
         denies = "n't " in fact
         agrees = note.says_yes != denies and (denies or _says_all(question, fact))  # "No. You like olives" would not
-        return f"{value if agrees else ''} {fact} {told_me(note.memory.said_at, asked_at)}.".strip()
+        return f"{value if agrees else ''} {fact} {_told_me(note, asked_at)}.".strip()
     if not note.by_user:
         start = f"{value} {frame_of(note, asked_at)}".strip()
         return f"{start} “{_around(note, MAX_WORDS - len(start.split()) - 1, question)}”".strip()
-    told = told_me(note.memory.said_at, asked_at)
+    told = _told_me(note, asked_at)
     if value and question.expects != "yes or no":
         return f"{value} {told}."
     said_back = second_person(note.quote) if _OWN.match(note.quote) else ""
@@ -102,7 +102,7 @@ def sentence(text: str) -> str:
 def frame_of(note: Note, asked_at: datetime) -> str:
     """The speaker and the day, or when it happened."""
     if note.by_user:
-        return f"{told_me(note.memory.said_at, asked_at)}: "
+        return f"{_told_me(note, asked_at)}: "
     day = describe_day(note.memory.said_at)
     if note.memory.speaker:
         return f"{note.memory.speaker}, on {day}: " if day else f"{note.memory.speaker}: "
@@ -143,3 +143,7 @@ def clip(quote: str, question: Question | None, room: int) -> str:
     best = max(range(len(words) - room + 1), key=lambda i: (sum(worth[i : i + room]), -i))
     cut = " ".join(words[best : best + room])
     return f"{'…' if best else ''}{cut}{'…' if best + room < len(words) else ''}"
+
+
+def _told_me(note: Note, asked_at: datetime) -> str:
+    return told_me(note.memory.said_at, asked_at, note.memory.told_to)

@@ -34,15 +34,19 @@ _BY_BEGINNING: Mapping[str, str] = {
 """How other learned facts begin, and how they are said to the user."""
 
 
-def told_me(said_at: datetime | None, asked_at: datetime) -> str:
-    """When the user told it: "You told me today", "yesterday", "on 3 May", and with the year if it is not this one."""
+def told_me(said_at: datetime | None, asked_at: datetime, told_to: str = "") -> str:
+    """When the user told it: "You told me today", "yesterday", "on 3 May", and with the year if it is not this one.
+
+    What they told to another persona: "You told Lena today".
+    """
+    told = f"You told {told_to or 'me'}"
     if said_at is None:
-        return "You told me"
+        return told
     day = said_at.astimezone(asked_at.tzinfo).date()
     ago = (asked_at.date() - day).days
     if ago in (0, 1):
-        return f"You told me {'yesterday' if ago else 'today'}"
-    return f"You told me on {day.day} {day:%B}" + (f" {day.year}" if day.year != asked_at.year else "")
+        return f"{told} {'yesterday' if ago else 'today'}"
+    return f"{told} on {day.day} {day:%B}" + (f" {day.year}" if day.year != asked_at.year else "")
 
 
 def state_fact(memory: Memory, asked_at: datetime) -> str:
@@ -50,7 +54,7 @@ def state_fact(memory: Memory, asked_at: datetime) -> str:
     if memory.store != "relationship" and not _has_one_value(memory.attribute):
         return ""
     stated = fact_of_user(memory)
-    return f"{stated} {told_me(memory.said_at, asked_at)}." if stated and memory.said_at else stated
+    return f"{stated} {told_me(memory.said_at, asked_at, memory.told_to)}." if stated and memory.said_at else stated
 
 
 def fact_of_user(memory: Memory) -> str:

@@ -170,7 +170,7 @@ def _stated(known: Sequence[Memory], first: str, asked_at: datetime) -> Reading:
     said = [fact_to_user(fact).removesuffix(".") for fact in known]
     joined = ", and ".join([said[0], *(text.replace("You ", "you ", 1) for text in said[1:])])
     numbers = "".join(f"[{number}]" for number in range(1, len(known) + 1))
-    told = f" {told_me(known[-1].said_at, asked_at)}." if known[-1].said_at else ""
+    told = f" {told_me(known[-1].said_at, asked_at, known[-1].told_to)}." if known[-1].said_at else ""
     citations = tuple(Citation(n, fact, fact.text, {}) for n, fact in enumerate(known, 1))
     return Reading(f"{first}{joined}.{told} {numbers}", citations=citations, by="extractive")
 

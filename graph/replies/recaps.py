@@ -142,10 +142,10 @@ def _head(kind: Recap, ask: Ask, lines: Sequence[Memory]) -> str:
         return "This is what I know about you:"
     if kind == "today":
         return "Today you told me:"
-    said_at = lines[-1].said_at if lines else None
+    said_at, whom = (lines[-1].said_at, lines[-1].told_to or "me") if lines else (None, "me")
     if kind == "just" and said_at is not None and ask.as_of - said_at < JUST_NOW:
-        return "You just told me:"
-    return f"On {describe_day(said_at)} you told me:" if said_at else "You told me:"
+        return f"You just told {whom}:"
+    return f"On {describe_day(said_at)} you told {whom}:" if said_at else f"You told {whom}:"
 
 
 def _place(memory: Memory) -> int:

@@ -118,7 +118,8 @@ def _frame(memory: Memory) -> str:
     day = describe_day(memory.said_at)
     if memory.speaker:
         speaker = "you" if memory.speaker == USER else memory.speaker
-        return f"on {day} {speaker} told me, " if day else f"{speaker} told me, "
+        told = f"{speaker} told {memory.told_to or 'me'}, "
+        return f"on {day} {told}" if day else told
     if memory.event is not None:
         return f"{describe_span(memory.event)}, "
     return f"as of {day}, " if day else ""

@@ -12,7 +12,7 @@ from graph.tab import messages
 from graph.tab.answering import Answering
 from graph.tab.chat_box import ChatBox, describe_persona
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_sources_of
-from graph.tab.first_personas import SAMPLE, find_sample, own_personas
+from graph.tab.first_personas import SAMPLE, find_sample, own_assistant, own_personas
 from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
 from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, resume
@@ -24,7 +24,7 @@ from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.events import PRIVATE, UNCHANGED, Update
-from memory.tab.import_panel import ImportPanel
+from memory.tab.import_panel import APART, APART_INFO, ImportPanel
 from memory.tab.memory_list import persona_choices
 from memory.tab.templates import empty_state, hint, render
 from memory.types import Persona
@@ -59,6 +59,7 @@ class ChatTab:
         with gr.Row(elem_classes="memoir-who"):
             self.persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
             self.new_chat = gr.Button("New chat", size="sm", scale=0, min_width=110, elem_id="new-chat")
+        self.apart = gr.Checkbox(label=APART, info=APART_INFO, elem_id="apart")
         self.date_note = gr.HTML(padding=False, elem_id="date-note")
         self.indexing = gr.HTML(padding=False, elem_id="indexing")
         with gr.Accordion("Past chats", open=False, elem_id="past-chats"):
@@ -70,7 +71,7 @@ class ChatTab:
             self._build_settings()
         self.model = ModelPanel(self.assistant, choose=choose_model)
         with gr.Accordion("Import a conversation", open=False, elem_id="bring-in"):
-            self.imports = ImportPanel(self.bank, self.indexer)
+            self.imports = ImportPanel(self.bank, self.indexer, lambda: own_assistant(self.bank))
         with gr.Accordion("New persona", open=False, elem_id="new-persona"):
             self.new_persona = NewPersonaPanel(self.bank)
 
@@ -97,7 +98,7 @@ class ChatTab:
             *self.trace.outputs,
         ]
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
-        opened = [self.persona, self.proactive, self.timer, *ways_in, *fresh]
+        opened = [self.persona, self.proactive, self.apart, self.timer, *ways_in, *fresh]
         # The only one: of two whose answers cross, Gradio's page may close the stream before it has heard the second.
         page.load(self.open_page, None, [*opened, self.encoder.choice, *self.model.described], **PRIVATE)
         self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
@@ -110,6 +111,7 @@ class ChatTab:
         self.imports.imported.change(self.show_imported, self.imports.imported, opened, **PRIVATE)
         self.new_persona.created.change(self.open_chat, self.new_persona.created, opened, **PRIVATE)
         self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
+        self.apart.input(self.keep_apart, [self.chat, self.apart], None, **PRIVATE)
         self.new_chat.click(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
         self.at_end.click(self.find_last_day, self.chat, self.as_of, **PRIVATE)
         explained = [self.date_note, self.box.dated]
@@ -171,13 +173,13 @@ class ChatTab:
 
     def open_past_chat(self, chat: Chat, event: gr.EventData) -> Update:
         """Go on with a chat of the list."""
-        past = find_chat(self.bank, str(event.chat))
+        past = find_chat(self.bank, str(event.chat), chat.persona_id)
         if past is None:
             raise MemoirError("This chat was forgotten.")
-        if past.external_id == chat.id:
+        if past.chat_id == chat.id:
             return UNCHANGED
         self.learner.close(chat.id)
-        return self.open_chat(past.persona_id, past.external_id)
+        return self.open_chat(past.persona_id, past.chat_id)
 
     def show_sources(self, chat: Chat, event: gr.EventData) -> Update:
         """Show the sources of an earlier answer."""
@@ -208,6 +210,11 @@ class ChatTab:
         if chat.persona_id is not None:
             self.bank.set_proactive(chat.persona_id, proactive=proactive)
 
+    def keep_apart(self, chat: Chat, apart: bool) -> None:
+        """Keep the persona apart from the others, or no longer."""
+        if chat.persona_id is not None:
+            self.bank.keep_apart(chat.persona_id, kept_apart=apart)
+
     def find_last_day(self, chat: Chat) -> str:
         """Return the last day of the history."""
         period = self.bank.time_range(chat.persona_id) if chat.persona_id is not None else None
@@ -236,18 +243,20 @@ class ChatTab:
         ids = [persona_id for _, persona_id in choices]
         chosen = preferred if preferred in ids else next(iter(ids), None)
         persona = _find(self.bank, chosen)
+        is_demo = persona is not None and persona.external_id == SAMPLE
         return {
             self.persona: gr.Dropdown(choices, value=chosen),
             self.proactive: gr.Checkbox(persona is None or persona.proactive, interactive=persona is not None),
+            self.apart: gr.Checkbox(persona is not None and persona.kept_apart, interactive=not is_demo),
             self.timer: gr.Timer(active=True),
             self.welcome.panel: gr.Column(visible=False),
             self.talk: gr.Column(visible=True),
-            self.own: gr.Button(visible=persona is not None and persona.external_id == SAMPLE),
+            self.own: gr.Button(visible=is_demo),
             **self._start(persona, None, chat_id),
         }
 
     def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
-        past = find_chat(self.bank, chat_id)
+        past = find_chat(self.bank, chat_id, persona.id) if persona else None
         chat = resume(self.bank, past) if past else open_new(self.bank, persona, as_of)
         return {
             self.box.bubbles: gr.update(
@@ -265,7 +274,8 @@ class ChatTab:
 
     def _where(self, chat: Chat) -> Update:
         """Keep the chat in the page's address once it has begun, and in the list of chats."""
-        address = {"chat": chat.id} if find_chat(self.bank, chat.id) else {"persona": chat.persona_id}
+        past = find_chat(self.bank, chat.id, chat.persona_id)
+        address = {**({"chat": chat.id} if past else {}), "persona": chat.persona_id}
         demo = find_sample(self.bank)
         is_demo = demo is not None and demo.id == chat.persona_id
         return {

@@ -30,7 +30,10 @@ SAMPLE = "sample"
 FILES = Path(__file__).parents[2] / "assets" / "sample"
 
 ASSISTANT = PersonaDraft(
-    "Memoir", description="An assistant that remembers what you say and shows its sources.", manner="warm"
+    "Memoir",
+    description="An assistant that remembers what you say and shows its sources.",
+    manner="warm",
+    kept_apart=False,
 )
 """The persona that a user starts with."""
 
@@ -49,6 +52,12 @@ def find_sample(bank: Bank) -> Persona | None:
 def own_personas(bank: Bank) -> list[Persona]:
     """All other personas, the oldest first."""
     return [persona for persona in bank.personas() if persona.external_id != SAMPLE]
+
+
+def own_assistant(bank: Bank) -> Persona:
+    """The persona that the user's conversations are imported into: the first that is not kept apart, or a new one."""
+    shared = (persona for persona in own_personas(bank) if not persona.kept_apart and not persona.external_id)
+    return next(shared, None) or bank.create_persona(ASSISTANT)
 
 
 def example_questions() -> list[str]:
@@ -81,21 +90,6 @@ def introduce(bank: Bank, name: str) -> tuple[Persona, str]:
     chat = SessionDraft(tuple(turns), now, said_text, chat_id, "Introduction", source="chat", learned=(learned,))
     bank.remember(persona.id, [chat])
     return persona, chat_id
-
-
-def tell_name(bank: Bank, persona: Persona) -> None:
-    """Tell a new persona the name that the user told another one last, if any."""
-    told = [
-        memory
-        for known in own_personas(bank)
-        if known.id != persona.id
-        for memory in bank.memories(known.id, store="profile")
-        if memory.attribute == "name" and memory.speaker == USER and memory.relation and memory.valid_to is None
-    ]
-    if told:
-        newest = max(told, key=lambda memory: memory.recorded_at)
-        assert newest.relation is not None
-        bank.add_memories(persona.id, [_name(newest.relation.tail, newest.recorded_at)])
 
 
 def _name(name: str, said_at: datetime) -> MemoryDraft:

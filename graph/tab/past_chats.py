@@ -14,14 +14,14 @@ from graph.tab.first_personas import own_personas
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.request import parse_as_of
 from memory.bank.bank import Bank
-from memory.bank.queries.chats import citations, find_chat, recent_chats
+from memory.bank.queries.chats import citations, find_chat, last_chat, past_chats
 from memory.bank.queries.deletion import Selection
 from memory.bank.queries.told import name_told
 from memory.forgetting.forget import forget_selected
 from memory.tab.templates import render
 from memory.types import Persona, Session
 
-LISTED = 50
+LISTED = 100
 """Chats in the list; older ones can be found in the Memory tab by their words."""
 
 OPEN_CHAT = """element.addEventListener("click", (event) => {
@@ -35,8 +35,8 @@ OPEN_CHAT = """element.addEventListener("click", (event) => {
 
 def render_chats(bank: Bank, persona_id: int | None, chat_id: str) -> Markup:
     """Render the list of chats with a persona, the open one marked."""
-    chats = recent_chats(bank, persona_id, LISTED) if persona_id is not None else []
-    return render("past_chats.html", chats=chats, open=chat_id)
+    chats = past_chats(bank, persona_id, LISTED) if persona_id is not None else []
+    return render("past_chats.html", chats=chats, open=chat_id, full=len(chats) == LISTED)
 
 
 def find_place(bank: Bank, address: Mapping[str, str]) -> tuple[int, str] | None:
@@ -45,12 +45,13 @@ def find_place(bank: Bank, address: Mapping[str, str]) -> tuple[int, str] | None
     The page's address decides. An address that names nothing leads to the persona of the last chat, or to the newest
     one of the user's own.
     """
-    if chat := find_chat(bank, address.get("chat", "")):
-        return chat.persona_id, chat.external_id
-    if named := next((p for p in bank.personas() if str(p.id) == address.get("persona")), None):
+    number = address.get("persona", "")
+    if chat := find_chat(bank, address.get("chat", ""), int(number) if number.isdecimal() else None):
+        return chat.persona_id, chat.chat_id
+    if named := next((p for p in bank.personas() if str(p.id) == number), None):
         return named.id, ""
-    if last := recent_chats(bank, None, 1):
-        return last[0].persona_id, ""
+    if last := last_chat(bank):
+        return last.persona_id, ""
     own = own_personas(bank)
     return (own[-1].id, "") if own else None
 
@@ -66,8 +67,8 @@ def open_new(bank: Bank, persona: Persona | None, as_of: str | None) -> Chat:
 
 
 def resume(bank: Bank, chat: Session) -> Chat:
-    """The chat as it was left, with the citations of its answers."""
-    cited = citations(bank, chat.id)
+    """The chat as it was left, with the citations of its answers; in an import, others have their names before them."""
+    cited, name = citations(bank, chat.id), bank.persona(chat.persona_id).name
     bubbles: list[Bubble] = []
     answers: list[PastAnswer] = []
     question = ""
@@ -78,13 +79,14 @@ def resume(bank: Bank, chat: Session) -> Chat:
             question = turn.text
             bubbles.append(messages.user_bubble(turn.text, turn.external_id))
             continue
-        if not question:  # the first message of the persona's card answers nothing
-            bubbles.append(messages.draft_bubble(turn.text))
+        is_of_other = chat.source == "import" and turn.speaker not in ("", name)
+        if is_of_other or not question:  # the first message of the persona's card answers nothing
+            bubbles.append(messages.draft_bubble(f"{turn.speaker}: {turn.text}" if is_of_other else turn.text))
             continue
         numbers = cited.get(turn.id, {})
         answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in numbers.items())))
         bubbles.append(messages.answer_bubble(turn.text, numbers, len(answers)))
-    return Chat(chat.external_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
+    return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
 
 
 def take_back(bank: Bank, chat: Chat) -> tuple[Chat, str]:
@@ -95,7 +97,7 @@ def take_back(bank: Bank, chat: Chat) -> tuple[Chat, str]:
     places = [place for place, bubble in enumerate(chat.bubbles) if bubble.role == "user"]
     if not places:
         return chat, ""
-    last, session = chat.bubbles[places[-1]], find_chat(bank, chat.id)
+    last, session = chat.bubbles[places[-1]], find_chat(bank, chat.id, chat.persona_id)
     turns = bank.turns(session.persona_id, session.id) if session and last.turn else []
     begin = next((n for n, turn in enumerate(turns) if turn.external_id == last.turn), len(turns))
     if session and turns[begin:]:

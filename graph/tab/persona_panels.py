@@ -5,11 +5,12 @@ from __future__ import annotations
 import gradio as gr
 
 from graph.replies.manners import MANNERS
-from graph.tab.first_personas import introduce, tell_name
+from graph.tab.first_personas import introduce
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.tab.card_fields import CardFields
 from memory.tab.events import PRIVATE, Update
+from memory.tab.import_panel import APART, APART_INFO
 from memory.tab.templates import render
 from memory.types import PersonaDraft
 
@@ -61,18 +62,19 @@ class NewPersonaPanel:
         )
         self.manner = gr.Dropdown(list(MANNERS), value="plain", label="Tone")
         self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="persona-proactive")
+        self.apart = gr.Checkbox(False, label=APART, info=APART_INFO, elem_id="persona-apart")
         self.card = CardFields("persona")
         create = gr.Button("Create", variant="primary", elem_id="persona-create")
-        inputs = [self.name, self.description, self.manner, self.proactive, *self.card.inputs]
-        outputs = [self.name, self.description, self.proactive, *self.card.inputs, self.created]
+        inputs = [self.name, self.description, self.manner, self.proactive, self.apart, *self.card.inputs]
+        outputs = [self.name, self.description, self.proactive, self.apart, *self.card.inputs, self.created]
         create.click(self.create, inputs, outputs, **PRIVATE)
 
-    def create(self, name: str, description: str, manner: str, proactive: bool, *card: str) -> Update:
+    def create(self, name: str, description: str, manner: str, proactive: bool, apart: bool, *card: str) -> Update:
         """Create the persona and empty the fields."""
         if not name.strip():
             raise MemoirError("Give the new persona a name.")
-        about, *texts = (text.strip() for text in (description, *card))
-        persona = self.bank.create_persona(PersonaDraft(name, "", about, (), manner, proactive, *texts))
-        tell_name(self.bank, persona)
+        about, scenario, opening, examples = (text.strip() for text in (description, *card))
+        draft = PersonaDraft(name, "", about, (), manner, proactive, scenario, opening, examples, apart)
+        persona = self.bank.create_persona(draft)
         emptied = dict.fromkeys([self.name, self.description, *self.card.inputs], "")
-        return {**emptied, self.proactive: True, self.created: persona.id}
+        return {**emptied, self.proactive: True, self.apart: False, self.created: persona.id}

@@ -1,6 +1,7 @@
 """Read and write one user's memory.
 
-Every query for memories names a persona and returns that persona's memories only.
+Every query for memories names a persona and returns that persona's memories only; those by id and those of turns also
+what the user said to others (`memory.bank.queries.shared`).
 """
 
 from collections import defaultdict
@@ -14,6 +15,7 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
+from memory.bank.queries.shared import known_to, persona_list, visible_personas
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
 from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
@@ -33,7 +35,8 @@ from memory.types import (
 MEMORY = """
 SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,
     (SELECT min(coalesce(b.taken_back, b.valid_to)) FROM rests_on r JOIN memories b ON b.id = r.basis_id
-     WHERE r.memory_id = m.id) AS stale_since
+     WHERE r.memory_id = m.id) AS stale_since,
+    (SELECT name FROM personas WHERE id = m.persona_id AND id <> :persona) AS told_to
 FROM memories m
 LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
 """
@@ -109,6 +112,16 @@ class Bank(BankFile):
         with self.writing() as db:
             db.conn.execute("INSERT OR REPLACE INTO choices VALUES ('embedding_model', ?)", (model,))
 
+    def keep_apart(self, persona_id: int, *, kept_apart: bool) -> Persona:
+        """Set whether a persona is kept apart from the others.
+
+        Raises:
+            UnknownPersona: there is none of that number.
+        """
+        with self.writing() as db:
+            journal.record(db, "kept apart" if kept_apart else "shared", persona_id, {"personas": 1})
+            return change_persona(db, persona_id, kept_apart=int(kept_apart))
+
     def set_proactive(self, persona_id: int, *, proactive: bool) -> Persona:
         """Set whether a persona may bring up a memory that nobody asked for.
 
@@ -174,10 +187,10 @@ class Bank(BankFile):
     # --- reading
 
     def memory(self, persona_id: int, memory_id: int) -> Memory:
-        """One memory of a persona.
+        """One memory that a persona knows.
 
         Raises:
-            UnknownMemory: it is not there, or another persona's.
+            UnknownMemory: it is not there, or the persona does not know it.
         """
         memories = self.memories_by_id(persona_id, [memory_id])
         if not memories:
@@ -185,7 +198,7 @@ class Bank(BankFile):
         return memories[0]
 
     def memories_by_id(self, persona_id: int, ids: Sequence[int]) -> list[Memory]:
-        """Those of a persona's memories that have these ids, in the order of the ids."""
+        """Those of the memories that a persona knows that have these ids, in the order of the ids."""
         with self.reading() as db:
             return memories_by_id(db, persona_id, ids)
 
@@ -195,7 +208,7 @@ class Bank(BankFile):
         return self.read_memories(clauses, {"persona": persona_id, "store": store, "limit": limit})
 
     def read_memories(self, clauses: str, values: Mapping[str, object]) -> list[Memory]:
-        """The memories `m` that SQL clauses with named values select."""
+        """The memories `m` that SQL clauses with named values, of them `persona`, select."""
         with self.reading() as db:
             return [rows.memory(r) for r in db.query(f"{MEMORY} {clauses}", dict(values))]
 
@@ -235,29 +248,33 @@ class Bank(BankFile):
             return [rows.session(r) for r in sessions]
 
     def session(self, persona_id: int, session_id: int) -> Session:
-        """One session of a persona.
+        """One session of a persona, or of one whose memories of the user it shares.
 
         Raises:
-            UnknownMemory: it is not there, or another persona's.
+            UnknownMemory: it is not there, or another persona's that is kept apart.
         """
         with self.reading() as db:
-            sessions = list(db.query(f"{SESSION} WHERE persona_id = ? AND id = ?", [persona_id, session_id]))
+            personas = persona_list(visible_personas(db, persona_id))
+            sessions = list(db.query(f"{SESSION} WHERE persona_id IN {personas} AND id = ?", [session_id]))
         if not sessions:
             raise UnknownMemory(f"persona {persona_id} has no session {session_id}")
         return rows.session(sessions[0])
 
     def turns(self, persona_id: int, session_id: int, *, around: int | None = None, reach: int = 0) -> list[Turn]:
-        """The turns of a session in order; with `around`, only those within `reach` places of that position."""
-        first, last = (0, 2**31) if around is None else (around - reach, around + reach)
-        query = (
-            "SELECT t.* FROM turns t JOIN sessions s ON s.id = t.session_id "
-            "WHERE s.persona_id = ? AND s.id = ? AND t.position BETWEEN ? AND ? ORDER BY t.position"
-        )
-        return self._turns(query, [persona_id, session_id, first, last])
+        """The turns of a session in order; with `around`, only those within `reach` places of that position.
 
-    def _turns(self, query: str, values: Sequence[object]) -> list[Turn]:
+        The session is one that `session` finds.
+        """
+        first, last = (0, 2**31) if around is None else (around - reach, around + reach)
+        return self._turns(
+            persona_id, "WHERE s.id = ? AND t.position BETWEEN ? AND ? ORDER BY t.position", session_id, first, last
+        )
+
+    def _turns(self, persona_id: int, clauses: str, *values: object) -> list[Turn]:
         with self.reading() as db:
-            return [rows.turn(r) for r in db.query(query, list(values))]
+            personas = persona_list(visible_personas(db, persona_id))
+            query = f"SELECT t.* FROM turns t JOIN sessions s ON s.id = t.session_id AND s.persona_id IN {personas}"
+            return [rows.turn(r) for r in db.query(f"{query} {clauses}", list(values))]
 
     def chat_memories(self, persona_id: int, chat_id: str, limit: int) -> list[Memory]:
         """The dialogue memories of the session with that `external_id`, without retracted ones, the newest first."""
@@ -274,25 +291,22 @@ class Bank(BankFile):
             JOIN (SELECT c.memory_id, max(c.turn_id) AS cited_by FROM cites c JOIN turns r ON r.id = c.turn_id
                 WHERE r.session_id = (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat)
                 GROUP BY c.memory_id) cited ON cited.memory_id = m.id
-            WHERE m.persona_id = :persona ORDER BY cited.cited_by DESC, m.id
         """
+        with self.reading() as db:
+            clauses += f"WHERE {known_to(db, persona_id, '+m.persona_id')} ORDER BY cited.cited_by DESC, m.id"
         return self.read_memories(clauses, {"persona": persona_id, "chat": chat_id})
 
     def memories_from_same_turns(self, persona_id: int, memory_id: int) -> list[Memory]:
-        """All memories from the turns of a memory, itself included, in the order in which they were stored."""
-        clauses = """
-            WHERE m.persona_id = :persona AND m.id IN (SELECT memory_id FROM sources WHERE turn_id IN
-                (SELECT turn_id FROM sources WHERE memory_id = :id)) ORDER BY m.id
-        """
+        """All known memories from the turns of a memory, itself included, in the order in which they were stored."""
+        of_turns = "SELECT memory_id FROM sources WHERE turn_id IN (SELECT turn_id FROM sources WHERE memory_id = :id)"
+        with self.reading() as db:
+            clauses = f"WHERE {known_to(db, persona_id, '+m.persona_id')} AND m.id IN ({of_turns}) ORDER BY m.id"
         return self.read_memories(clauses, {"persona": persona_id, "id": memory_id})
 
     def sources(self, persona_id: int, memory_id: int) -> list[Turn]:
         """The turns that a memory came from, in order."""
-        query = (
-            "SELECT t.* FROM turns t JOIN sources o ON o.turn_id = t.id JOIN memories m ON m.id = o.memory_id "
-            "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.session_id, t.position"
-        )
-        return self._turns(query, [persona_id, memory_id])
+        clauses = "JOIN sources o ON o.turn_id = t.id WHERE o.memory_id = ? ORDER BY t.session_id, t.position"
+        return self._turns(persona_id, clauses, memory_id)
 
     def quotes(self, persona_id: int, memory_id: int) -> dict[int, str]:
         """The words that carry a memory, by turn id; a dialogue memory, which is its whole turn, has none."""
@@ -315,25 +329,31 @@ class Bank(BankFile):
             return [CitingAnswer(row["question"] or "", rows.turn(row)) for row in answers]
 
     def origins(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, list[Turn]]:
-        """By memory id, the first turn that it comes from and up to two before that in its session, the last first."""
+        """By memory id, the first turn that it comes from and up to two before that in its session, the last first.
+
+        Of what was said to another persona, only the user's.
+        """
         query = (
             "SELECT m.id AS memory_id, o.* FROM memories m JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources "
             "WHERE memory_id = m.id) JOIN turns o ON o.session_id = t.session_id AND o.position BETWEEN t.position - 2 "
-            "AND t.position WHERE m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?)) "
-            "ORDER BY o.position DESC"
+            "AND t.position WHERE {} AND m.id IN (SELECT value FROM json_each(:ids)) "
+            "AND (o.role = 'user' OR m.persona_id = :persona) ORDER BY o.position DESC"
         )
         turns: dict[int, list[Turn]] = defaultdict(list)
         with self.reading() as db:
-            for row in db.query(query, [persona_id, rows.json_list(memory_ids)]):
+            known = known_to(db, persona_id, "+m.persona_id")
+            for row in db.query(query.format(known), {"persona": persona_id, "ids": rows.json_list(memory_ids)}):
                 turns[row["memory_id"]].append(rows.turn(row))
         return dict(turns)
 
 
 def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
-    """Those of a persona's memories that have these ids, in the order of the ids."""
+    """Those of the memories that a persona knows that have these ids, in the order of the ids."""
     # The plus keeps SQLite from using the persona's index to reach rows whose ids are given.
-    query = f"{MEMORY} WHERE +m.persona_id = ? AND m.id IN (SELECT value FROM json_each(?))"
-    by_id = {r["id"]: rows.memory(r) for r in db.query(query, [persona_id, rows.json_list(ids)])}
+    known = known_to(db, persona_id, "+m.persona_id")
+    query = f"{MEMORY} WHERE {known} AND m.id IN (SELECT value FROM json_each(:ids))"
+    values = {"persona": persona_id, "ids": rows.json_list(ids)}
+    by_id = {r["id"]: rows.memory(r) for r in db.query(query, values)}
     return [by_id[i] for i in ids if i in by_id]
 
 

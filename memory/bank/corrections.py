@@ -14,6 +14,7 @@ from sqlite_utils import Database
 
 from memory.bank import facts, journal, rows
 from memory.bank.bank import Bank, memories_by_id
+from memory.bank.queries.shared import known_to
 from memory.bank.rows import clean, insert, next_id
 from memory.errors import MemoirError
 from memory.types import Memory
@@ -84,17 +85,18 @@ def edit(bank: Bank, to: Memory) -> Memory:
 def mark_wrong(bank: Bank, persona_id: int, memory_id: int) -> None:
     """Stop recalling a memory; it stays in the history."""
     with bank.writing() as db:
-        touched = _add_dependants(db, _current(db, persona_id, memory_id))
+        wrong = _current(db, persona_id, memory_id)
+        touched = _add_dependants(db, wrong)
         facts.retract(db, persona_id, memory_id, _now())
-        _record(db, persona_id, "wrong", memory_id, None, touched)
+        _record(db, wrong["persona_id"], "wrong", memory_id, None, touched)
 
 
 def pin(bank: Bank, persona_id: int, memory_id: int, *, pinned: bool) -> None:
     """Pin a memory, so that it is read whenever it is among the hits, or unpin it."""
     with bank.writing() as db:
-        _current(db, persona_id, memory_id)
+        owner = _current(db, persona_id, memory_id)["persona_id"]
         db.conn.execute("UPDATE memories SET pinned = ? WHERE id = ?", (int(pinned), memory_id))
-        _record(db, persona_id, "pin" if pinned else "unpin", memory_id, None, [])
+        _record(db, owner, "pin" if pinned else "unpin", memory_id, None, [])
 
 
 def duplicates(bank: Bank, persona_id: int, memory_id: int) -> list[Memory]:
@@ -111,14 +113,14 @@ def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) ->
     """Merge others into a memory: it takes over their sources, and they stay in the history."""
     with bank.writing() as db:
         for other in others:
-            _current(db, persona_id, memory_id)
+            owner = _current(db, persona_id, memory_id)["persona_id"]
             _current(db, persona_id, other)
             query = (
                 "SELECT turn_id FROM sources WHERE memory_id = ? EXCEPT SELECT turn_id FROM sources WHERE memory_id = ?"
             )
             taken = [int(turn) for (turn,) in db.conn.execute(query, (other, memory_id))]
             _replace(db, persona_id, other, memory_id)
-            _record(db, persona_id, "merge", memory_id, other, taken)
+            _record(db, owner, "merge", memory_id, other, taken)
 
 
 def last_change(bank: Bank, persona_id: int) -> Change | None:
@@ -161,8 +163,9 @@ def undo(bank: Bank, persona_id: int) -> int:
 
 
 def _current(db: Database, persona_id: int, memory_id: int) -> dict[str, Any]:
-    """The row of a memory that may be changed."""
-    matches = list(db.query("SELECT * FROM memories WHERE persona_id = ? AND id = ?", [persona_id, memory_id]))
+    """The row of a memory that the persona knows and that may be changed; the change is its own persona's."""
+    known = known_to(db, persona_id, "+m.persona_id")
+    matches = list(db.query(f"SELECT * FROM memories m WHERE {known} AND m.id = ?", [memory_id]))
     if not matches:
         raise Outdated(f"Memory {memory_id} no longer exists. It was forgotten, perhaps in another window.")
     if matches[0]["taken_back"] is not None:

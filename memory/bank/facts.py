@@ -11,6 +11,7 @@ from itertools import count
 from sqlite_utils import Database
 
 from memory.bank import rows
+from memory.bank.queries.shared import known_to
 from memory.bank.rows import clean_draft, insert, link, memory_row, next_id
 from memory.search.quotes import find_quote
 from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Turn, TurnDraft, WriteCounts
@@ -92,7 +93,7 @@ def _learn(
         retract(db, persona_id, item.replaces, rows.format_time(draft.said_at))
     memory_id = _add(db, persona_id, session_id, identity, draft)
     link(db, "sources", [(memory_id, *quote) for quote in quotes])
-    reassert(db, persona_id, memory_id)
+    reassert(db, memory_id)
     if item.replaces is not None:
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))
         # A correction is drawn from the first statement and from the one that corrects it.
@@ -114,7 +115,7 @@ def end_fact(db: Database, persona_id: int, item: LearnedMemory, turn_id: int) -
 def _close(db: Database, persona_id: int, item: LearnedMemory, by: int) -> None:
     """Let the fact that an item closes, or the one of its words, hold until the memory `by` begins to."""
     fact = item.memory
-    values: dict[str, object] = {"persona": persona_id, "store": fact.store, "text": fact.text, "speaker": fact.speaker}
+    values: dict[str, object] = {"store": fact.store, "text": fact.text, "speaker": fact.speaker}
     values |= {"attribute": fact.attribute, "since": rows.format_time(fact.valid_from or fact.said_at)}
     # By the attribute, which has an index; the text has none.
     which = "attribute = :attribute AND attribute <> '' AND store = :store AND text = :text AND speaker = :speaker"
@@ -122,18 +123,18 @@ def _close(db: Database, persona_id: int, item: LearnedMemory, by: int) -> None:
     if item.closes is not None:
         which, begun = "id = :closes AND id <> :by", "coalesce(valid_from, '') <= :since"
     db.conn.execute(
-        f"UPDATE memories SET valid_to = :since, superseded_by = :by WHERE persona_id = :persona AND {which} "
+        f"UPDATE memories AS m SET valid_to = :since, superseded_by = :by WHERE {known_to(db, persona_id)} AND {which} "
         f"AND taken_back IS NULL AND {begun} AND (valid_to IS NULL OR valid_to > :since)",
         {**values, "by": by, "closes": item.closes},
     )
-    reassert(db, persona_id, by)
+    reassert(db, by)
 
 
 def retract(db: Database, persona_id: int, memory_id: int, at: str | None) -> None:
-    """Stop recalling a memory from `at` on; what it had closed holds as if it had never been stated."""
-    values = {"persona": persona_id, "id": memory_id, "at": at}
+    """Stop recalling a memory that a persona knows from `at` on; what it had closed holds as if it was never stated."""
+    known = known_to(db, persona_id, "+m.persona_id")
     taken = db.conn.execute(
-        "UPDATE memories SET taken_back = :at WHERE persona_id = :persona AND id = :id AND taken_back IS NULL", values
+        f"UPDATE memories AS m SET taken_back = ? WHERE {known} AND m.id = ? AND taken_back IS NULL", (at, memory_id)
     )
     if taken.rowcount:
         _reopen_closed(db, memory_id)
@@ -198,7 +199,7 @@ def supersede(db: Database, new_id: int) -> None:
         )
 
 
-def reassert(db: Database, persona_id: int, new_id: int) -> None:
+def reassert(db: Database, new_id: int) -> None:
     """Let a fact that was stated again after the new one began to hold, hold again from then on.
 
     Stated twice, it was one memory; a different fact about the time between makes it two.
@@ -216,7 +217,9 @@ def reassert(db: Database, persona_id: int, new_id: int) -> None:
         again = {
             **row,
             "id": next_id(db, "memories"),
-            "identity": next(i for i in identities if rows.find_by_identity(db, "memories", persona_id, i) is None),
+            "identity": next(
+                i for i in identities if rows.find_by_identity(db, "memories", row["persona_id"], i) is None
+            ),
             "said_at": statements[0][1],
             "valid_from": statements[0][1],
             "valid_to": None,

@@ -7,19 +7,16 @@ session pending again.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import add_learned
-from memory.types import LearnedMemory, Memory, SessionSource, Turn, WriteCounts
+from memory.types import SUMMARY, LearnedMemory, Memory, SessionSource, Turn, WriteCounts
 
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""
-
-SUMMARY = "summary"
-"""The attribute of the one memory that summarises a session."""
 
 _DUE = "NOT learned AND (heard_at IS NULL OR heard_at < :quiet)"
 
@@ -71,8 +68,9 @@ def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
 
 def learned_before(bank: Bank, session: PendingSession) -> list[Memory]:
     """What a session taught already, at once or before its turns changed, but its summary; also what was retracted."""
-    clauses = "WHERE m.persona_id = :persona_id AND m.session_id = :session_id AND m.store <> 'dialogue'"
-    return bank.read_memories(f"{clauses} AND m.attribute <> '{SUMMARY}'", asdict(session))
+    clauses = "WHERE m.persona_id = :persona AND m.session_id = :session AND m.store <> 'dialogue'"
+    values = {"persona": session.persona_id, "session": session.session_id}
+    return bank.read_memories(f"{clauses} AND m.attribute <> '{SUMMARY}'", values)
 
 
 def store_learned(

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from sqlite_utils import Database
 
 from memory.bank import schema
-from memory.bank.relations import relation_of
+from memory.bank.relations import YOU, relation_of
 from memory.search import tokens
 from memory.types import (
     Memory,
@@ -160,11 +160,20 @@ def turn(row: Row) -> Turn:
 
 
 def memory(row: Row) -> Memory:
-    """A row of `memories` with `turn_ids`, its sources joined by commas, and `said_text` of the first of them."""
+    """A row of `memories` with `turn_ids`, its sources joined by commas, and `said_text` of the first of them.
+
+    Where there is a `told_to`, the user said it, whatever an imported history calls them.
+    """
+    told_to, stated = row["told_to"] or "", relation(row)
+    changed: dict[str, Any] = {"said_at": parse_time(row["said_at"], row["said_text"])}
+    if told_to:
+        changed["speaker"] = YOU
+        stated = replace(stated, head=YOU) if stated and stated.head == row["speaker"] else stated
     return Memory(
-        **_values(row, Memory) | {"said_at": parse_time(row["said_at"], row["said_text"])},
+        **_values(row, Memory) | changed,
+        told_to=told_to,
         event=parse_span(row["event_start"], row["event_end"]),
-        relation=relation(row),
+        relation=stated,
         retracted_at=parse_time(row["taken_back"]),
         turn_ids=tuple(int(i) for i in (row["turn_ids"] or "").split(",") if i),
         stale_since=parse_time(row["stale_since"]),

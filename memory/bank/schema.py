@@ -22,7 +22,7 @@ Kind = Literal["plain", "time", "flag", "list"]
 _TIMES = "created_at started_at heard_at said_at event_start event_end recorded_at valid_from valid_to taken_back"
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(_TIMES.split(), "time"),
-    **dict.fromkeys(("proactive", "learned", "pinned"), "flag"),
+    **dict.fromkeys(("proactive", "kept_apart", "learned", "pinned"), "flag"),
     "traits": "list",
 }
 
@@ -113,6 +113,15 @@ def _spell_quotes(db: Database) -> None:
     db.conn.executemany("UPDATE sources SET quote = ? WHERE memory_id = ? AND turn_id = ?", spelled)
 
 
+def _add_kept_apart(db: Database) -> None:
+    """Keep apart what was imported, each persona as it was; what the user told in chats is known to all others."""
+    db.conn.execute("ALTER TABLE personas ADD COLUMN kept_apart INTEGER NOT NULL DEFAULT 1")
+    db.conn.execute(
+        "UPDATE personas SET kept_apart = 0 WHERE external_id <> 'sample' AND NOT EXISTS "
+        "(SELECT 1 FROM sessions WHERE persona_id = personas.id AND source = 'import')"
+    )
+
+
 MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     _add_relations,
     # The numbers of citations, so that a chat can be resumed with its citations.
@@ -123,6 +132,7 @@ MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     _spell_quotes,
     # What the user chose for the whole bank, such as its embedding model.
     "CREATE TABLE choices (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    _add_kept_apart,
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in schema.sql, too. Never edit one that was released."""

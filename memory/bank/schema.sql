@@ -12,6 +12,7 @@
 -- `vectors` and `segments` are derived: `memory.bank.maintenance` verifies and rebuilds them. A trigger drops the segment
 -- that holds a memory when that memory is deleted or changed; the time at which it stopped holding is not in the segment.
 
+-- What the user says to a persona that is not `kept_apart` is known to all others that are not (memory.bank.queries.shared).
 CREATE TABLE personas (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
@@ -23,7 +24,8 @@ CREATE TABLE personas (
     proactive INTEGER NOT NULL DEFAULT 1,
     scenario TEXT NOT NULL DEFAULT '',
     first_message TEXT NOT NULL DEFAULT '',
-    examples TEXT NOT NULL DEFAULT ''
+    examples TEXT NOT NULL DEFAULT '',
+    kept_apart INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 
 -- `heard_at` is when somebody last spoke in an open chat, by the machine's clock; NULL once it is closed. `learned` is

@@ -106,6 +106,8 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, E
         draft.external_id or (draft.started_text, rows.format_time(draft.started_at), first.speaker, first.text)
     )
     existing = rows.find_by_identity(db, "sessions", persona_id, identity)
+    if existing is None and draft.source == "chat":
+        existing = _find_imported(db, persona_id, draft.external_id)
     if existing is not None:
         return existing, (), False
     if draft.source == "import" and (overlap := _find_overlap(db, persona_id, draft)):
@@ -113,6 +115,16 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, E
     table = db.table("sessions").insert({**draft_columns(draft), "persona_id": persona_id, "identity": identity})
     assert isinstance(table.last_pk, int)
     return table.last_pk, (), True
+
+
+def _find_imported(db: Database, persona_id: int, chat_id: str) -> int | None:
+    """The imported session that is continued as this chat; the chat's id is its own from now on."""
+    query = """
+        UPDATE sessions SET external_id = :chat WHERE persona_id = :persona AND source = 'import'
+            AND (external_id = :chat OR external_id = '' AND 'session-' || id = :chat) RETURNING id
+    """
+    found = db.conn.execute(query, {"persona": persona_id, "chat": chat_id}).fetchone()
+    return int(found[0]) if found else None
 
 
 def _find_overlap(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, EarlierTurns] | None:

@@ -49,6 +49,7 @@ FILE = argument("file", type=Path)
     argument("--persona", "import everything into this persona (created if missing); by default one for each history"),
     argument("--me", "which speaker you are; the persona gets the name of the other one", default="", metavar="NAME"),
     argument("--only", "import only this history; repeatable", action="append", metavar="HISTORY"),
+    flag("--shared", "let your other personas know what you said in it; by default a new persona is kept apart"),
     flag("--dry-run", "only show what the file contains"),
 )
 def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
@@ -58,7 +59,13 @@ def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int
         return _preview(arguments)
     with progress_bar("Importing") as task:
         report = ingest.ingest(
-            bank, file, choose=chosen, persona=arguments.persona, user=arguments.me, progress=task.report
+            bank,
+            file,
+            choose=chosen,
+            persona=arguments.persona,
+            user=arguments.me,
+            kept_apart=not arguments.shared,
+            progress=task.report,
         )
     lines = [f"{file}: {report.format}"]
     for h in report.histories:

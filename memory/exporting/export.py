@@ -101,6 +101,7 @@ def _memory_line(row: rows.Row) -> Line:
     memory = MemoryRow.read(
         row,
         identity=None if own else row["identity"],
+        superseded_by=row["successor"],
         key=row["key"] if row["key"] != row["text"] else "",
         sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone, _ in ordered),
         rests_on=tuple(json.loads(row["bases"])),

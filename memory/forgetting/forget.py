@@ -19,6 +19,8 @@ from memory.bank.backup import KEPT_SUFFIX
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion
 from memory.bank.queries.deletion import Selection, Selector, select_everything, select_memories, select_session
+from memory.bank.queries.shared import visible_personas
+from memory.bank.rows import json_list
 from memory.bank.unfinished import delete_unfinished, find_unfinished
 from memory.errors import BankUnavailable
 from memory.exporting import downloads
@@ -78,7 +80,7 @@ def preview_persona(bank: Bank, persona_id: int) -> ForgetReport:
     """Report what forgetting this persona would delete."""
     persona = bank.persona(persona_id)
     with bank.reading() as db:
-        return ForgetReport.of(select_everything(db, persona.id))
+        return ForgetReport.of(_add_dependants(db, persona.id, select_everything(db, persona.id)))
 
 
 def preview_selected(
@@ -128,10 +130,14 @@ def forget_persona(bank: Bank, persona_id: int, task: Task | None = None) -> For
     task, persona = task or Task(), bank.persona(persona_id)
     with bank.writing() as db:
         with task.interruptible(db.conn):
-            selected = select_everything(db, persona.id)
+            selected = _add_dependants(db, persona.id, select_everything(db, persona.id))
             names = deletion.run_column(db, "card_and_titles", persona=persona.id)
             texts = {*deletion.run_column(db, "texts", selected), *names}
+            for memory_id in deletion.run_column(db, "closed_others", persona=persona.id):
+                facts.undo_effects(db, memory_id)
             _delete(db, "memories", selected.memories, rescale(task.report, 0, SHARE_DELETED))
+            _delete(db, "turns", selected.turns)
+            _delete(db, "sessions", selected.sessions)
             _delete(db, "personas", [persona.id])
             report = _log_forget(db, persona.id, selected)
         task.make_uncancellable()
@@ -167,7 +173,7 @@ def _add_dependants(db: Database, persona_id: int, selected: Selection) -> Selec
 
 
 def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> list[int]:
-    """The persona's chat turns that cite one of the memories, answer one of the turns, or contain a text of either."""
+    """The replies that cite one of the memories or, of those who know it, answer a turn or contain a text of either."""
     by_start: dict[str, list[str]] = {}  # by their first characters: one pass over a reply for all texts
     for text in deletion.run_column(db, "texts", selected):
         if len(text) >= MIN_PROOF_CHARACTERS:
@@ -180,7 +186,8 @@ def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> li
             for text in by_start.get(reply[place : place + MIN_PROOF_CHARACTERS], ())
         )
 
-    replies = deletion.run(db, "other_replies", selected, persona=persona_id)
+    personas = json_list(visible_personas(db, persona_id))
+    replies = deletion.run(db, "other_replies", selected, personas=personas)
     return [turn_id for turn_id, text, refers in replies if refers or contains_any(text)]
 
 

@@ -53,3 +53,9 @@ IMPORTERS: dict[str, Importer] = {
     "whatsapp": whatsapp,
     "transcript": transcript,
 }
+
+CHATS: tuple[Importer, ...] = (chatgpt, claude, openwebui, librechat, telegram, sillytavern, whatsapp, transcript)
+"""The formats of conversations that the user may have had."""
+
+BENCHMARKS: tuple[Importer, ...] = (longmemeval, locomo, perltqa, madial, memorybank, dialsim)
+"""The formats of invented lives, which are never the user's."""

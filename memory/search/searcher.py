@@ -13,6 +13,7 @@ from sqlite_utils import Database
 from memory.bank import bank
 from memory.bank.bank import Bank
 from memory.bank.queries import indexing
+from memory.bank.queries.shared import visible_personas
 from memory.bank.rows import clean
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine.candidates import select
@@ -22,7 +23,7 @@ from memory.search.fusion import Scores
 from memory.search.names import possible_names
 from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, overlapping, score
 from memory.search.tokens import query_terms
-from memory.types import STORES, DropReason, Hit, Memory
+from memory.types import QUESTION, STORES, DropReason, Hit, Memory
 
 MAX_NAMES = 64
 """Possible names looked up of one text: each is compared with the speaker of every turn."""
@@ -65,14 +66,14 @@ class Searcher:
         codes = {name: term_code(name) for name in islice(possible_names(text), MAX_NAMES)}
         if not codes:
             return ()
-        with self._open_index(persona_id) as (_, index):
+        with self._open_index(persona_id, joined=False) as (_, index):
             main = index.main_speakers(list(codes.values()), as_of)
         return tuple(name for name, code in codes.items() if code in main)
 
     def document_frequencies(
         self, persona_id: int, terms: Sequence[str], as_of: datetime
     ) -> tuple[int, dict[str, int]]:
-        """How many memories were known to a persona at `as_of`, and how many of them contain each index term."""
+        """How many memories a persona knew at `as_of`, and how many of them contain each index term."""
         with self._open_index(persona_id) as (_, index):
             return index.document_frequencies(terms, as_of)
 
@@ -95,7 +96,8 @@ class Searcher:
                 return ()
             candidates, pinned = self._candidates(db, persona_id, index, views, as_of, settings, subject)
             scores = score(candidates, [view.weight for view in views], subject, settings)
-            asks = np.isin(candidates.ids, indexing.question_ids(db, persona_id))
+            questions = indexing.ids_of_attribute(db, visible_personas(db, persona_id), QUESTION)
+            asks = np.isin(candidates.ids, questions)
             best, ranked = _rank(candidates, scores, pinned, asks, as_of, settings, subject)
             memories = self._memories(db, persona_id, candidates.ids[[*best, *ranked]].tolist())
         unread: tuple[DropReason, str] = ("rank", f"not among the {settings.k} best of its kind")
@@ -131,12 +133,15 @@ class Searcher:
         return bank.memories_by_id(db, persona_id, ids)
 
     @contextmanager
-    def _open_index(self, persona_id: int) -> Iterator[tuple[Database, Index]]:
-        """A connection in a transaction, and the persona's index at the same state of the bank."""
+    def _open_index(self, persona_id: int, *, joined: bool = True) -> Iterator[tuple[Database, Index]]:
+        """A connection in a transaction, and the persona's index at the same state of the bank.
+
+        It is `joined` with what the user said to others, or else of the persona's own memories alone.
+        """
         if self._indexes is None:
             self._indexes = IndexCache(self.embedder.model, self.embedder.dimensions)
         with self.bank.reading_snapshot() as db:
-            yield db, self._indexes.get(db, persona_id)
+            yield db, self._indexes.get(db, *(visible_personas(db, persona_id) if joined else [persona_id]))
 
 
 def _lexical_scores(
@@ -151,7 +156,7 @@ def _lexical_scores(
     if settings.dense_weight == 1:
         return np.zeros((len(queries), len(index)))
     if settings.ranker == "rank-bm25":
-        return reference_bm25(indexing.index_terms(db, persona_id), queries)
+        return reference_bm25(indexing.index_terms(db, visible_personas(db, persona_id)), queries)
     return index.lexical_scores(queries, as_of)
 
 

@@ -1,7 +1,7 @@
 """The part of a tab that imports conversations: drop a file, preview it, choose, import."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import gradio as gr
@@ -17,6 +17,7 @@ from memory.search.indexer import Indexer
 from memory.tab.events import PRIVATE, Update
 from memory.tab.task_panel import TaskPanel
 from memory.tab.templates import error_box, hint, render
+from memory.types import Persona
 
 ABOUT = (
     "Drop an export from ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram (zipped or not), a "
@@ -24,11 +25,21 @@ ABOUT = (
 )
 
 
-class ImportPanel:
-    """The panel's components; `imported` gets the id of each persona that was imported."""
+APART = "Keep apart"
+APART_INFO = "What is said here is not known elsewhere, and what is said elsewhere not here."
 
-    def __init__(self, bank: Bank, indexer: Indexer) -> None:
-        self.bank, self.indexer = bank, indexer
+INTO_MEMORY, OWN_PERSONA = "memory", "persona"
+"""Where an import goes: to the persona that `own` gives, or to one of its own for each history."""
+
+PLACES = [("Into my memory", INTO_MEMORY), ("As a persona of its own", OWN_PERSONA)]
+ABOUT_PLACES = "Whomever you talk with then knows what you wrote yourself, unless you keep a persona apart."
+
+
+class ImportPanel:
+    """The panel's components; `imported` gets the id of each persona that was imported or that took the import."""
+
+    def __init__(self, bank: Bank, indexer: Indexer, own: Callable[[], Persona]) -> None:
+        self.bank, self.indexer, self.own = bank, indexer, own
         self.imported: gr.State = gr.State(None)
         self.has_choice: gr.State = gr.State(False)
         self.asks_user: gr.State = gr.State(False)
@@ -44,15 +55,21 @@ class ImportPanel:
             visible=False,
             elem_id="upload-user",
         )
+        self.place = gr.Radio(
+            PLACES, value=INTO_MEMORY, label="Import", info=ABOUT_PLACES, visible=False, elem_id="upload-place"
+        )
+        self.apart = gr.Checkbox(False, label=APART, info=APART_INFO, visible=False, elem_id="upload-apart")
         self.everything = gr.Checkbox(label="Import all", visible=False, elem_id="upload-all")
         self.start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
         self.task = TaskPanel("upload")
         self.report = gr.HTML(padding=False, elem_id="upload-report")
-        parts = [self.preview, self.choice, self.everything, self.user, self.start]
+        parts = [self.preview, self.choice, self.everything, self.user, self.place, self.apart, self.start]
         outputs = [*parts, *self.task.outputs, self.report, self.imported]
         self.file.upload(self.show_preview, [self.file], [*outputs, self.has_choice, self.asks_user], **PRIVATE)
         self.file.clear(self.clear, None, parts, **PRIVATE)
+        self.place.input(lambda place: gr.Checkbox(visible=place == OWN_PERSONA), self.place, self.apart, **PRIVATE)
         inputs = [self.file, self.choice, self.everything, self.has_choice, self.asks_user, self.user]
+        inputs += [self.place, self.apart]
         self.start.click(self.import_file, inputs, [*outputs, self.file], **PRIVATE)
 
     def clear(self) -> Update:
@@ -62,6 +79,8 @@ class ImportPanel:
             self.choice: gr.Dropdown([], value=[], visible=False),
             self.everything: gr.Checkbox(value=False, visible=False),
             self.user: gr.Radio([], value=None, visible=False),
+            self.place: gr.Radio(value=INTO_MEMORY, visible=False),
+            self.apart: gr.Checkbox(value=False, visible=False),
             self.start: gr.Button(visible=False),
         }
 
@@ -80,6 +99,10 @@ class ImportPanel:
                 self.choice: gr.Dropdown(choices, value=[], visible=several),
                 self.everything: gr.Checkbox(value=False, visible=several, label=f"Import all {len(choices)}"),
                 self.user: gr.Radio(_speakers(contents), value=contents.user or None, visible=bool(contents.speakers)),
+                self.place: gr.Radio(value=INTO_MEMORY if contents.is_chat else OWN_PERSONA, visible=contents.is_chat),
+                self.apart: gr.Checkbox(
+                    value=not contents.may_share, visible=contents.may_share and not contents.is_chat
+                ),
                 self.start: gr.Button(visible=True),
                 self.has_choice: several,
                 self.asks_user: bool(contents.speakers),
@@ -96,6 +119,8 @@ class ImportPanel:
         has_choice: bool,
         asks_user: bool,
         user: str | None,
+        place: str,
+        apart: bool,
         request: gr.Request,
     ) -> Iterator[Update]:
         """Store the chosen histories of a file, then delete the uploaded copy."""
@@ -111,7 +136,15 @@ class ImportPanel:
             try:
                 with journal.requested_by("upload"):
                     choose = chosen if has_choice and not everything else None
-                    report = ingest.ingest(self.bank, file, choose=choose, user=user or "", progress=task.report)
+                    report = ingest.ingest(
+                        self.bank,
+                        file,
+                        choose=choose,
+                        persona=str(self.own().id) if place == INTO_MEMORY else None,
+                        user=user or "",
+                        kept_apart=apart,
+                        progress=task.report,
+                    )
             except (UnreadableFile, BankUnavailable) as error:
                 return {self.report: error_box(str(error))}
             finally:

@@ -6,12 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from markupsafe import Markup
 
 from memory.bank.bank import Bank
-from memory.bank.learning_queue import SUMMARY
 from memory.dates.expressions import describe_span
 from memory.errors import UnknownMemory
 from memory.formatting import STORE_NAMES, clip, format_day, format_time, memory_date
 from memory.tab.templates import render
-from memory.types import Memory, Session, Turn
+from memory.types import SUMMARY, Memory, Session, Turn
 
 MAX_FURTHER = 5
 """Further conversations shown that say the same."""
@@ -51,6 +50,7 @@ def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
     stale = f"a fact it depends on ended on {format_day(memory.stale_since)}" if memory.stale_since else ""
     return {
         "Speaker": memory.speaker,
+        "Told to": memory.told_to,
         "About": memory.attribute,
         "Happened": happened,
         "Said": format_time(memory.said_at),

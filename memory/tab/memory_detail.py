@@ -77,7 +77,7 @@ class MemoryDetail:
         self.wrong.click(self.mark_wrong, ids, self.changed, **PRIVATE)
         self.pin.click(self.toggle_pin, ids, self.changed, **PRIVATE)
         self.merge.click(self.merge_duplicates, ids, self.changed, **PRIVATE)
-        self.undo.click(self.undo_last, ids[:1], self.changed, **PRIVATE)
+        self.undo.click(self.undo_last, ids, self.changed, **PRIVATE)
         asked = [self.preview, self.only, self.sure, self.confirm, self.forget]
         self.forget.click(self.show_preview, ids, asked, **PRIVATE)
         self.only.click(self.mark_wrong, ids, self.changed, **PRIVATE)
@@ -162,9 +162,10 @@ class MemoryDetail:
         corrections.merge(self.bank, persona_id, memory_id, [each.id for each in same])
         return _changed(memory_id)
 
-    def undo_last(self, persona_id: int) -> Changed:
-        """Undo the last change of the persona's memories."""
-        return _changed(corrections.undo(self.bank, persona_id))
+    def undo_last(self, persona_id: int, memory_id: int | None) -> Changed:
+        """Undo the last change of the memories of the persona, or of the one that the shown memory was told to."""
+        owner = persona_id if memory_id is None else self.bank.memory(persona_id, memory_id).persona_id
+        return _changed(corrections.undo(self.bank, owner))
 
     # --- forgetting
 

@@ -10,7 +10,6 @@ import gradio as gr
 from markupsafe import Markup
 
 from memory.bank.bank import Bank
-from memory.bank.learning_queue import SUMMARY
 from memory.bank.queries.listing import OTHER_KINDS, list_memories, read_other
 from memory.errors import MemoirError
 from memory.formatting import STORE_NAMES, clip, memory_date, parse_date
@@ -20,7 +19,7 @@ from memory.tab.events import Update
 from memory.tab.memory_card import kind_name
 from memory.tab.tables import Pager, build_table
 from memory.tab.templates import empty_state, render
-from memory.types import STORES, Memory, Store, TimeSpan
+from memory.types import STORES, SUMMARY, Memory, Store, TimeSpan
 
 PAGE = 50
 """Memories of a page."""

@@ -142,7 +142,8 @@ def _head(memory: Memory, content: Content) -> str:
     said_at = memory.said_at.astimezone(as_of.tzinfo) if memory.said_at else None
     when = _day(said_at) if said_at else describe_span(memory.event) if memory.event else ""
     speaker = (content.user or THE_USER) if memory.speaker == USER else memory.speaker
-    return ", ".join(filter(None, [when, quoted(speaker) if speaker else ""]))
+    whom = f" to {quoted(memory.told_to)}" if memory.told_to else ""
+    return ", ".join(filter(None, [when, f"{quoted(speaker)}{whom}" if speaker else ""]))
 
 
 def _said(line: Line, content: Content) -> str:

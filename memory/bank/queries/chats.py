@@ -1,4 +1,4 @@
-"""Read chats: those that were held here, what their answers cite, and the latest lines of a history."""
+"""Read chats: those that were held here or imported, what their answers cite, and the latest lines of a history."""
 
 from collections.abc import Mapping
 
@@ -7,20 +7,39 @@ from memory.bank.bank import SESSION, Bank
 from memory.types import Memory, Session
 
 
-def recent_chats(bank: Bank, persona_id: int | None, limit: int) -> list[Session]:
-    """The chats with a persona, or with any, the latest first."""
-    query = (
-        f"{SESSION} WHERE s.source = 'chat' AND s.persona_id = coalesce(?, s.persona_id) "
-        "ORDER BY (SELECT max(id) FROM turns WHERE session_id = s.id) DESC LIMIT ?"
-    )
+def past_chats(bank: Bank, persona_id: int, limit: int) -> list[Session]:
+    """The chats with a persona and the conversations that were imported into it, by their last turns, the latest first.
+
+    Those without a date come last.
+    """
+    query = f"""
+        {SESSION} JOIN (SELECT id, (SELECT said_at FROM turns WHERE session_id = s.id ORDER BY position DESC LIMIT 1)
+            AS last FROM sessions s WHERE persona_id = ? ORDER BY last DESC, id DESC LIMIT ?) latest ON latest.id = s.id
+        WHERE turn_count > 0 ORDER BY latest.last DESC, s.id DESC
+    """
     with bank.reading() as db:
         return [rows.session(row) for row in db.query(query, [persona_id, limit])]
 
 
-def find_chat(bank: Bank, chat_id: str) -> Session | None:
-    """The chat of an id, if any of it was remembered."""
+def last_chat(bank: Bank) -> Session | None:
+    """The chat in which something was said last."""
+    last = "(SELECT max(id) FROM turns WHERE session_id = s.id)"
     with bank.reading() as db:
-        found = list(db.query(f"{SESSION} WHERE s.source = 'chat' AND s.external_id = ?", [chat_id]))
+        found = list(db.query(f"{SESSION} WHERE s.source = 'chat' ORDER BY {last} DESC LIMIT 1"))
+    return rows.session(found[0]) if found else None
+
+
+def find_chat(bank: Bank, chat_id: str, persona_id: int | None = None) -> Session | None:
+    """The chat or the imported conversation of an id, if any of it was remembered; that with the persona, if there is.
+
+    Two imports may name their conversations alike.
+    """
+    query = (
+        f"{SESSION} WHERE s.external_id = :chat AND :chat <> '' OR s.external_id = '' AND 'session-' || s.id = :chat "
+        "ORDER BY s.persona_id = :persona DESC, s.source = 'chat' DESC, s.id LIMIT 1"
+    )
+    with bank.reading() as db:
+        found = list(db.query(query, {"chat": chat_id, "persona": persona_id}))
     return rows.session(found[0]) if found else None
 
 

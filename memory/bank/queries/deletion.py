@@ -13,6 +13,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from memory.bank.queries import named_queries
+from memory.bank.queries.shared import known_to
 from memory.bank.rows import format_time, json_list
 from memory.errors import MemoirError
 
@@ -59,11 +60,12 @@ def select_everything(db: Database, persona_id: int) -> Selection:
 
 
 def select_memories(ids: Sequence[int]) -> Selector:
-    """Select memories and the turns they came from."""
+    """Select memories that the persona knows, and the turns they came from."""
 
     def find(db: Database, persona_id: int) -> Selection:
-        existing = "SELECT id FROM memories WHERE persona_id = ? AND id IN (SELECT value FROM json_each(?))"
-        memories = _ids(db, existing, persona_id, json_list(ids))
+        known = known_to(db, persona_id, "+m.persona_id")
+        existing = f"SELECT m.id FROM memories m WHERE {known} AND m.id IN (SELECT value FROM json_each(?))"
+        memories = _ids(db, existing, json_list(ids))
         turns = "SELECT DISTINCT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(?))"
         return Selection(memories, _ids(db, turns, json_list(memories)))
 
@@ -129,7 +131,7 @@ def _pattern_of(text: str) -> re.Pattern[str]:
     return re.compile(left + r"\s+".join(re.escape(word) for word in words) + right, re.IGNORECASE)
 
 
-def run(db: Database, name: str, selected: Selection | None = None, **values: int) -> sqlite3.Cursor:
+def run(db: Database, name: str, selected: Selection | None = None, **values: int | str) -> sqlite3.Cursor:
     """Run a statement of deletion.sql on selected rows, with further values that it names."""
     return db.conn.execute(_SQL[name], {**(selected or Selection()).values, **values})
 

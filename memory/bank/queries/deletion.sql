@@ -13,14 +13,22 @@ SELECT session_id FROM turns WHERE id IN (SELECT value FROM json_each(:turns)) G
 HAVING count(*) = (SELECT count(*) FROM turns t WHERE t.session_id = turns.session_id)
 
 -- name: other_replies
--- (turn id, text, whether it cites one of the memories or answers one of the turns) of each other chat reply.
+-- (turn id, text, whether it cites one of the memories or answers one of the turns) of each other reply that was made
+-- here, by one of the `:personas` (a JSON list), or that cites one of the memories. What was imported is recallable.
 SELECT t.id, t.text,
     EXISTS (SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories)))
     OR EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.position = t.position - 1
         AND b.id IN (SELECT value FROM json_each(:turns)))
 FROM turns t JOIN sessions s ON s.id = t.session_id
-WHERE s.persona_id = :persona AND s.source = 'chat' AND t.role = 'assistant'
+WHERE t.role = 'assistant' AND (s.source = 'chat' OR NOT EXISTS (SELECT 1 FROM sources WHERE turn_id = t.id))
+    AND (s.persona_id IN (SELECT value FROM json_each(:personas)) OR EXISTS (
+        SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories))))
     AND NOT t.id IN (SELECT value FROM json_each(:turns))
+
+-- name: closed_others
+-- The memories of a persona that closed or corrected one of another persona's.
+SELECT DISTINCT n.id FROM memories n JOIN memories m ON m.superseded_by = n.id AND m.persona_id <> n.persona_id
+WHERE n.persona_id = :persona
 
 -- name: first_texts
 -- (speaker, text) of the first of the turns, followed by those of the memories that came from no turn.

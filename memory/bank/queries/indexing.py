@@ -5,11 +5,11 @@ bound the ids of memories; both are exclusive.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlite_utils import Database
 
-from memory.types import QUESTION
+from memory.bank.queries.shared import persona_list
 
 _WITHOUT_VECTOR = """
 FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?
@@ -22,10 +22,10 @@ def persona_ids(db: Database) -> list[int]:
     return [persona_id for (persona_id,) in db.conn.execute("SELECT id FROM personas")]
 
 
-def index_terms(db: Database, persona_id: int) -> list[list[str]]:
-    """The index terms of each memory of a persona, in order of id."""
+def index_terms(db: Database, personas: Sequence[int]) -> list[list[str]]:
+    """The index terms of each memory of personas, of one after the other in order of id."""
     query = "SELECT terms FROM memories WHERE persona_id = ? ORDER BY id"
-    return [str(terms).split() for (terms,) in db.conn.execute(query, (persona_id,))]
+    return [str(terms).split() for persona in personas for (terms,) in db.conn.execute(query, (persona,))]
 
 
 def pinned_ids(db: Database, persona_id: int, limit: int) -> list[int]:
@@ -34,11 +34,13 @@ def pinned_ids(db: Database, persona_id: int, limit: int) -> list[int]:
     return [memory_id for (memory_id,) in db.conn.execute(query, (persona_id, limit))]
 
 
-def question_ids(db: Database, persona_id: int) -> list[int]:
-    """Ids of the memories of turns that only ask."""
+def ids_of_attribute(db: Database, personas: Sequence[int], attribute: str) -> list[int]:
+    """Ids of the memories of personas that have an attribute, such as `QUESTION`."""
     # SQLite uses the partial index only if the query, too, says that the attribute is not empty.
-    query = "SELECT id FROM memories WHERE persona_id = ? AND attribute = ? AND attribute <> ''"
-    return [memory_id for (memory_id,) in db.conn.execute(query, (persona_id, QUESTION))]
+    query = (
+        f"SELECT id FROM memories WHERE persona_id IN {persona_list(personas)} AND attribute = ? AND attribute <> ''"
+    )
+    return [memory_id for (memory_id,) in db.conn.execute(query, (attribute,))]
 
 
 def newest_keys_without_vector(

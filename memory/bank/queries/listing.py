@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 from memory.bank import rows
 from memory.bank.bank import NEWEST_FIRST, Bank
-from memory.bank.learning_queue import SUMMARY
 from memory.dates.english.tense import TIME_WORDS
 from memory.search.tokens import FUNCTION_WORDS, terms, words
-from memory.types import SEMANTIC, Memory, Store, TimeSpan
+from memory.types import SEMANTIC, SUMMARY, Memory, Store, TimeSpan
 
 MIN_CONTENT = 2
 """Words that a sentence out of a longer message must have, besides those of time, to be understood without it."""

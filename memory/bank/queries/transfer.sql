@@ -14,12 +14,18 @@ FROM turns t WHERE session_id = ? ORDER BY position
 
 -- name: memories
 -- The memories of a persona in order of id. `links` (turn, quote, alone, the turn's identity), `bases` (memories it rests
--- on) and `uses` (turn, number of the citation) are JSON lists.
+-- on) and `uses` (turn, number of the citation) are JSON lists. An export of one persona does not refer to another: what
+-- is linked across personas is left out, and so is a `successor` of another.
 SELECT m.*,
     (SELECT json_group_array(json_array(o.turn_id, o.quote, o.alone, t.identity))
-        FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id) AS links,
-    (SELECT json_group_array(basis_id) FROM rests_on WHERE memory_id = m.id) AS bases,
-    (SELECT json_group_array(json_array(turn_id, number)) FROM cites WHERE memory_id = m.id) AS uses
+        FROM sources o JOIN turns t ON t.id = o.turn_id JOIN sessions s ON s.id = t.session_id
+        WHERE o.memory_id = m.id AND s.persona_id = m.persona_id) AS links,
+    (SELECT json_group_array(basis_id) FROM rests_on JOIN memories b ON b.id = basis_id
+        WHERE memory_id = m.id AND b.persona_id = m.persona_id) AS bases,
+    (SELECT json_group_array(json_array(turn_id, number))
+        FROM cites JOIN turns t ON t.id = turn_id JOIN sessions s ON s.id = t.session_id
+        WHERE memory_id = m.id AND s.persona_id = m.persona_id) AS uses,
+    (SELECT id FROM memories WHERE id = m.superseded_by AND persona_id = m.persona_id) AS successor
 FROM memories m WHERE persona_id = ? ORDER BY id
 
 -- name: identity_of_turn

@@ -129,6 +129,7 @@ def _read_persona(fields: Fields, fallback: str) -> PersonaDraft:
         fields.text("scenario"),
         fields.text("first_message"),
         fields.text("examples"),
+        fields.values.get("kept_apart") is not False,
     )
 
 

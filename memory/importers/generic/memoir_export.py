@@ -91,6 +91,7 @@ class PersonaRow(_model("personas")):  # type: ignore[misc]
     traits: tuple[Text, ...] = ()
     manner: Text = "plain"
     proactive: bool = True
+    kept_apart: bool = True
     created_at: Stamp
 
     @property

@@ -3,9 +3,9 @@
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
+from memory.bank.queries import indexing
+from memory.bank.queries.shared import ended_elsewhere
 from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
 from memory.search.engine.packing import Gap
@@ -20,12 +22,12 @@ from memory.search.engine.postings import bm25, term_code
 from memory.search.engine.segments import Columns, Segment
 from memory.search.fusion import Scores
 from memory.search.scoring import DIALOGUE, Candidates, overlapping
-from memory.types import SEMANTIC, STORES, TimeSpan
+from memory.types import SEMANTIC, STORES, SUMMARY, TimeSpan
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 EndTimes = tuple[Rows, NDArray[np.float64]]
-"""Rows, ascending, and when each ended, in seconds since 1970."""
+"""Rows and when each ended, in seconds since 1970; of two times of a row the last counts."""
 
 FACTS = [STORES.index(store) for store in SEMANTIC]
 
@@ -70,7 +72,7 @@ class Index:
         stores (n,)     place of each memory's store in `STORES`
         turns (t,)      rows of the dialogue store, ascending
 
-    `latest` is when the newest memory came to be known. `closed_rows`, ascending, are memories that stopped holding at
+    `latest` is when the newest memory came to be known. `closed_rows` are memories that stopped holding at
     `closed_at`; `retracted_rows` were retracted at `retracted_at`. Times are seconds since 1970; `size` is in bytes.
     """
 
@@ -96,6 +98,38 @@ class Index:
         turns = np.flatnonzero(stores == DIALOGUE)
         size = sum(part.size for part in parts) + stores.nbytes + turns.nbytes
         return cls(state, tuple(parts), starts, stores, turns, latest, *closed, *retracted, size)
+
+    @classmethod
+    def join(cls, indexes: Sequence["Index"], summaries: Sequence[int], ended: Mapping[int, float]) -> "Index":
+        """The index of a persona, the first, followed by those of others, in which only what the user said is known.
+
+        Their other rows and `summaries`, by memory id, stay hidden: they count as retracted before all time. `ended` is
+        when facts of the user stopped holding because of what they told to another persona, by memory id.
+
+            indexes of 5 and 3 rows, the last row said by a persona: n = 8, row 7 is hidden
+        """
+        offsets = np.cumsum([0, *map(len, indexes)])
+        columns = [part.columns for index in indexes for part in index.segments]
+        ids = np.concatenate([np.zeros(0, dtype=np.int64), *(c.ids for c in columns)])
+        by_user = np.concatenate([np.zeros(0, dtype=np.int8), *(c.by_user for c in columns)])
+        is_hidden = (by_user == 0) | np.isin(ids, summaries)
+        is_hidden[: offsets[1]] = False
+        hidden, closed = np.flatnonzero(is_hidden), np.flatnonzero(np.isin(ids, list(ended)))
+        shifted = list(zip(indexes, offsets, strict=False))
+        joined = cls.build(
+            indexes[0].state,
+            [part for index in indexes for part in index.segments],
+            (
+                np.concatenate([*(index.closed_rows + start for index, start in shifted), closed]),
+                np.concatenate([*(index.closed_at for index in indexes), [ended[i] for i in ids[closed].tolist()]]),
+            ),
+            (
+                np.concatenate([*(index.retracted_rows + start for index, start in shifted), hidden]),
+                np.concatenate([*(index.retracted_at for index in indexes), np.full(len(hidden), -np.inf)]),
+            ),
+        )
+        # The segments are counted where they are kept. What is hidden is to be left out whatever the moment.
+        return replace(joined, latest=np.inf, size=joined.stores.nbytes + joined.turns.nbytes)
 
     def __len__(self) -> int:
         return len(self.stores)
@@ -228,22 +262,34 @@ class IndexCache:
     def __init__(self, model: str, dimensions: int) -> None:
         self.model = model
         self.dimensions = dimensions
-        self._indexes: OrderedDict[int, Index] = OrderedDict()
+        self._indexes: OrderedDict[tuple[int, ...], Index] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, db: Database, persona_id: int) -> Index:
-        """The index of a persona's memories as they are now; `db` is in a transaction, so that all reads agree."""
+    def get(self, db: Database, *personas: int) -> Index:
+        """The index of a persona's memories as they are now, joined with those of others that it knows the user's of.
+
+        `db` is in a transaction, so that all reads agree.
+        """
         state = BankState(*db.conn.execute(_BANK_STATE).fetchone())
         with self._lock:
-            index = self._indexes.get(persona_id)
+            index = self._indexes.get(personas)
         if index is None or index.state != state:
-            index = self._update(db, persona_id, state, index)
+            first, *others = personas
+            index = self._join(db, personas) if others else self._update(db, first, state, index)
         with self._lock:
-            self._indexes[persona_id] = index
-            self._indexes.move_to_end(persona_id)
+            # An old joined index would keep segments that were replaced.
+            for key in [key for key, each in self._indexes.items() if len(key) > 1 and each.state != state]:
+                del self._indexes[key]
+            self._indexes[personas] = index
+            self._indexes.move_to_end(personas)
             while len(self._indexes) > 1 and sum(index.size for index in self._indexes.values()) > CACHE_BYTES:
                 self._indexes.popitem(last=False)
         return index
+
+    def _join(self, db: Database, personas: Sequence[int]) -> Index:
+        summaries = indexing.ids_of_attribute(db, personas[1:], SUMMARY)
+        ended = {i: datetime.fromisoformat(at).timestamp() for i, at in ended_elsewhere(db, personas[0]).items()}
+        return Index.join([self.get(db, persona) for persona in personas], summaries, ended)
 
     def _update(self, db: Database, persona_id: int, state: BankState, old: Index | None) -> Index:
         packed = packing.list_packed(db, persona_id, self.model)
