@@ -236,6 +236,7 @@ class Costs:
     """What it took to store and ask one history: seconds, and counts of what they were spent on.
 
     `learned` counts the sessions that a chat model was to learn from, `by_rules` those that rules learned from instead.
+    `bytes` are on disk. `found` counts the texts that another memory system found, `matched` those of known turns.
     """
 
     import_s: float = 0.0
@@ -246,3 +247,6 @@ class Costs:
     probes: int = 0
     learned: int = 0
     by_rules: int = 0
+    bytes: int = 0
+    found: int = 0
+    matched: int = 0

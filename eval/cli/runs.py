@@ -1,7 +1,7 @@
 """Run benchmarks; show, judge, rate, export and delete runs."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ from eval.benchmarks import BENCHMARKS, PRESETS
 from eval.benchmarks.longmemeval.official_judge import read_labels, write_hypotheses
 from eval.cli.output import COMMANDS, DATA, HALF, JOBS, JSON, LIMIT, progress_bars, show
 from eval.play.execute import ENGINES
+from eval.play.systems import registry
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
-from eval.reporting import render
+from eval.reporting import render, side_by_side
 from eval.reporting.compare import compare_runs
-from eval.reporting.report import Report, report
+from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import Experiment, changed_settings, combinations, with_settings
 from eval.runs.run import Run
@@ -28,6 +29,7 @@ from memory.exporting.json_values import to_json_values
 RUN = argument("run")
 
 ENGINE_HELP = "where they run: on this machine, or on the Ray cluster at RAY_ADDRESS"
+SYSTEM_HELP = f"the memory to test, several times for a table: {', '.join(registry.names())}, or http://ADDRESS"
 MODEL_HELP = "as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name"
 
 
@@ -40,6 +42,7 @@ MODEL_HELP = "as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name"
     argument("--reader", "the reader; none measures classification and retrieval alone", metavar="READER"),
     argument("--set", "change a setting", action="append", default=[], metavar="NAME=VALUE", dest="settings"),
     argument("--sweep", "run every combination", action="append", default=[], metavar="NAME=V,V"),
+    argument("--system", SYSTEM_HELP, action="append", default=[], metavar="NAME", dest="systems"),
     argument("--preset", "run the rows of a paper's table", choices=PRESETS, metavar="NAME"),
     HALF,
     JOBS,
@@ -54,12 +57,21 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     base = with_settings(evaluator.experiment, [*arguments.settings, *reader])
     if judge_name := arguments.judge or evaluator.settings.judge:
         chat_model(judge_name)  # an unknown name must stop the command before anything is asked
+    for name in arguments.systems:
+        registry.check(name)
+    if len(arguments.systems) > 1 and not (arguments.preset or arguments.sweep):
+        rows = [(name, replace(base, system=name)) for name in dict.fromkeys(arguments.systems)]
+        compared = side_by_side.side_by_side(_run_rows(arguments, evaluator, rows))
+        show(arguments, compared.reports, side_by_side.to_markdown(compared))
+        return
+    base = replace(base, system=arguments.systems[0]) if arguments.systems else base
     if not arguments.preset and not arguments.sweep:
-        (done,) = _run_rows(arguments, evaluator, [(arguments.benchmark, base)]).values()
+        (run,) = _run_rows(arguments, evaluator, [(arguments.benchmark, base)]).values()
+        done = report(run)
         show(arguments, done, render.to_markdown(done))
         return
     rows = _preset_rows(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
-    reports = _run_rows(arguments, evaluator, rows)
+    reports = {label: report(done) for label, done in _run_rows(arguments, evaluator, rows).items()}
     preset = PRESETS.get(arguments.preset or "")
     header, table = render.sweep_rows(reports, *(preset.columns if preset else ()))
     show(arguments, {"rows": reports}, render.markdown_table(table, header))
@@ -75,8 +87,8 @@ def _preset_rows(arguments: Arguments, base: Experiment) -> list[tuple[str, Expe
     return list(experiments.items())
 
 
-def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]) -> dict[str, Report]:
-    """Run rows, and let a judge see their answers if one is named; returns the report of each, in their order."""
+def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]) -> dict[str, Run]:
+    """Run rows, and let a judge see their answers if one is named; returns the run of each, in their order."""
     names = ("data", "limit", "half", "jobs", "engine", "afresh", "cold")
     how: dict[str, Any] = {name: getattr(arguments, name) for name in names}
     requests = {
@@ -90,7 +102,7 @@ def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Sequence[tuple[s
         print_error(f"kept as {done.name}")
         if judge_name and requests[label].experiment.pipeline.reader != "none":
             _judge_run(evaluator, done, judge_name)
-    return {label: report(done) for label, done in runs.items()}
+    return runs
 
 
 def _judge_run(evaluator: Evaluator, judged: Run, model: str) -> None:
@@ -113,10 +125,15 @@ def show_report(arguments: Arguments, evaluator: Evaluator) -> None:
         show(arguments, done, render.to_markdown(done))
 
 
-@COMMANDS.add("compare", argument("first"), argument("second"))
+@COMMANDS.add("compare", argument("first"), argument("others", nargs="+", metavar="other"))
 def compare(arguments: Arguments, evaluator: Evaluator) -> None:
-    """Compare two runs, probe by probe."""
-    comparison = compare_runs(evaluator.runs.get(arguments.first), evaluator.runs.get(arguments.second))
+    """Compare two runs, probe by probe, or the figures of several with those of the first."""
+    first, *others = (evaluator.runs.get(name) for name in (arguments.first, *arguments.others))
+    if len(others) > 1:
+        compared = side_by_side.side_by_side({run.name: run for run in (first, *others)})
+        show(arguments, compared.reports, side_by_side.to_markdown(compared))
+        return
+    comparison = compare_runs(first, others[0])
     show(arguments, comparison, render.comparison_markdown(comparison))
 
 

@@ -16,6 +16,9 @@ from eval.play.prediction import make_prediction, with_time_range
 from eval.play.searchers import WHOLE, ExperimentSearcher
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
+from eval.play.systems.contract import MEMOIR
+from eval.play.systems.registry import open_system
+from eval.play.systems.searcher import SystemSearcher, in_order, to_session, to_sessions
 from eval.play.understanding.time_range import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.types import Costs, Gold, History, Prediction, Probe
@@ -24,7 +27,7 @@ from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.models.faults import UnknownModel
 from graph.models.local_model import LocalModel
-from graph.settings import Method, PipelineSettings
+from graph.settings import Method, PipelineSettings, RerankSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
@@ -69,13 +72,20 @@ class MemoryUnderTest:
         self._bank = Bank(self.home / "bank.db")
         self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
-        self._searcher = ExperimentSearcher(self._bank, self.models.embedder, self.experiment)
+        of_bank = (self._bank, self.models.embedder, self.experiment)
+        if (name := self.experiment.system) == MEMOIR:
+            self._searcher = ExperimentSearcher(*of_bank)
+        else:
+            system = open_system(name, self.home / "system", self.models.embedder)
+            self._searcher = SystemSearcher(*of_bank, system, self.costs)
         self.ask_as(self.experiment, self.costs)
 
     def ask_as(self, experiment: Experiment, costs: Costs) -> None:
         """Ask from here on as another experiment does, of which the same is stored, and add to other costs."""
         self.experiment = self._searcher.experiment = experiment
         self.costs = costs
+        if isinstance(self._searcher, SystemSearcher):
+            self._searcher.costs = costs
         settings = pipeline_settings(experiment)
         if self.models.chat is not None and settings.method == "auto":
             settings = replace(settings, method=_reading_method(self.models.chat), check="none")
@@ -107,7 +117,13 @@ class MemoryUnderTest:
         stored = self._bank.remember(self._persona.id, drafts)
         if facts:
             stored += self._bank.add_memories(self._persona.id, facts)
+        if isinstance(self._searcher, SystemSearcher):
+            self._searcher.bank_changed()
+            started = time.perf_counter()
+            for session in in_order(map(to_session, drafts), to_sessions(facts)):
+                self._searcher.system.remember(session)
         self.costs.import_s += time.perf_counter() - started
+        self.costs.bytes = sum(file.stat().st_size for file in self._folder.rglob("*") if file.is_file())
         self.costs.turns += stored.turns
         self.costs.memories += stored.memories
         for memory in facts:
@@ -116,7 +132,14 @@ class MemoryUnderTest:
         self._is_learned = False
         self._embed()
 
+    @property
+    def _folder(self) -> Path:
+        """Where the memory under test keeps its files."""
+        return self.home / "system" if isinstance(self._searcher, SystemSearcher) else self.home
+
     def _embed(self) -> None:
+        if isinstance(self._searcher, SystemSearcher):
+            return
         started = time.perf_counter()
         embed_all(self._bank, self.models.embedder, self._persona.id)
         self.costs.embed_s += time.perf_counter() - started
@@ -126,7 +149,8 @@ class MemoryUnderTest:
 
         It learns only from whole turns, since facts need their speaker, and only where no store is left out.
         """
-        applies = self.experiment.granularity == "turn" and self.experiment.remembered == "both"
+        of_memoir = not isinstance(self._searcher, SystemSearcher)
+        applies = of_memoir and self.experiment.granularity == "turn" and self.experiment.remembered == "both"
         if self._is_learned or not applies:
             return
         started = time.perf_counter()
@@ -277,4 +301,6 @@ def pipeline_settings(experiment: Experiment) -> PipelineSettings:
     """The pipeline's settings with a ranking of full depth, which changes no answer."""
     pipeline = experiment.pipeline
     budget = EVERYTHING if experiment.given in WHOLE else pipeline.budget
-    return replace(pipeline, search=replace(pipeline.search, depth=DEPTH), budget=budget)
+    # Another system's order is its own, so that no class of the question may change it.
+    rerank = pipeline.rerank if experiment.system == MEMOIR else RerankSettings()
+    return replace(pipeline, search=replace(pipeline.search, depth=DEPTH), rerank=rerank, budget=budget)

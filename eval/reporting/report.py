@@ -212,8 +212,12 @@ def _storing(costs: Sequence[HistoryCosts]) -> dict[str, float]:
     wall, encoder = sum(c.wall_s for c in costs), sum(c.encoder_s for c in costs)
     stored = total.turns or total.memories
     by_rules = {"learned_by_rules_share": round(total.by_rules / total.learned, 3)} if total.learned else {}
+    matched = {"matched_share": round(total.matched / total.found, 3)} if total.found else {}
     return {
         **by_rules,
+        **matched,
+        "remember_s": round(total.import_s + total.embed_s, 2),
+        "bytes": total.bytes,
         "import_turns_per_s": round(stored / total.import_s, 1) if total.import_s else 0.0,
         "import_ms_per_turn": round(1000 * total.import_s / stored, 3) if stored else 0.0,
         "probe_s": round(wall / max(total.probes, 1), 3),

@@ -17,6 +17,7 @@ from eval.play.execute import execute, with_label
 from eval.play.models import load_models
 from eval.play.pooled import pool
 from eval.play.replay import Stop, count_asked
+from eval.play.systems import registry
 from eval.play.understanding.trained_kinds import read_record
 from eval.runs.experiment import Experiment
 from eval.runs.halves import Half, half_folder, in_half
@@ -132,7 +133,7 @@ class Evaluator:
                 request.portion,
                 _resolved_settings(request.experiment),
                 code_version(),
-                versions(),
+                versions() | registry.versions(request.experiment.system),
             )
             for request in requests
         )

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from eval.play.simulation.choices import Answers
 from eval.play.simulation.names import Names
+from eval.play.systems.contract import MEMOIR
 from graph.settings import PipelineSettings
 from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError
@@ -63,7 +64,8 @@ class Experiment:
     `questions` are the benchmark's own, its test questions alone, or one- and two-hop questions made from the history's
     dated relations. `trained_classifier` is the folder of a classifier that `python -m eval train` made: where
     `classifier` is "learned", it tells of which kind of memory a question asks, and test questions must be asked.
-    `pooled` stores all histories for one persona (`eval.play.pooled`) instead of one for each.
+    `pooled` stores all histories for one persona (`eval.play.pooled`) instead of one for each. `system` is the memory
+    that is tested: Memoir's, or another (`eval.play.systems`), whose hits the same reader reads.
     """
 
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)
@@ -79,6 +81,7 @@ class Experiment:
     questions: Literal["own", "test", "graph"] = "own"
     trained_classifier: str = ""
     pooled: bool = False
+    system: str = MEMOIR
     embedding_model: str = DEFAULT_MODEL
     simulation: SimulationSettings = field(default_factory=SimulationSettings)
     seed: int = 0

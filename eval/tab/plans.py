@@ -8,6 +8,7 @@ from typing import Any, get_args
 from eval import benchmarks
 from eval.benchmarks import PRESETS
 from eval.benchmarks.types import Preset
+from eval.play.systems import registry
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
 from eval.runs.experiment import Granularity, Key, ReaderInput, RememberedKinds, combinations, with_settings
 from eval.tab.runner import Plan
@@ -42,6 +43,7 @@ CONTROLS: tuple[Control, ...] = (
     Control("keys", "Extra keys", ("merged", "separate")),
     Control("remembered", "Kinds remembered", get_args(RememberedKinds)),
     Control("given", "Reader input", get_args(ReaderInput)),
+    Control("system", "Memory system", tuple(registry.names())),
 )
 """The settings that are varied most; any other can be set by a line NAME=VALUE."""
 
