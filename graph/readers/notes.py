@@ -33,9 +33,9 @@ LINES = 8
 OPEN_RELEVANCE = 0.5
 """Relevance of all notes if only a time or a topic is asked about ("What did I do in May?")."""
 
-ALIKE = 0.2
+ALIKE = 0.24
 """Cosine to the question from which a line is quoted that the reader cannot read. By the multilingual encoder some line
-of a chat is as near to .84 of the questions that the chat answers, and to .15 of another chat's
+of a chat is as near to .84 of the questions that the chat answers, and to .12 of another chat's
 (`python -m graph.training.centre`)."""
 
 OF_KIN = 0.9

