@@ -83,9 +83,12 @@ def test_an_import_asks_who_you_are_and_the_persona_is_called_like_the_other(scr
     screen.page.locator("#upload-start").click()
     expect(screen.page.locator("#upload-report")).to_contain_text("Choose which one you are")
     screen.page.get_by_label("Wen", exact=True).check()
+    screen.page.get_by_label("As a persona of its own").check()
+    screen.page.locator("#upload-apart input").check()
     screen.page.locator("#upload-start").click()
     expect(screen.page.locator("#upload-report")).to_contain_text("was imported", timeout=SLOW)
     expect(screen.page.locator("#persona input")).to_have_value("Bo Lund")
+    expect(screen.page.locator("#apart input")).to_be_checked()
     expect(screen.page.locator("#upload-user")).to_be_hidden()
 
 
@@ -95,7 +98,11 @@ def test_an_archive_of_chatgpt_is_looked_into_and_brought_in(screen: Screen, tmp
     expect(screen.page.locator("#upload-found")).to_contain_text("is in ChatGPT format and contains 1 chat history")
     screen.page.locator("#upload-start").click()
     expect(screen.page.locator("#upload-report")).to_contain_text("export.zip was imported", timeout=SLOW)
-    expect(screen.page.locator("#persona input")).to_have_value(re.compile("ChatGPT"))
+    expect(screen.page.locator("#persona input")).to_have_value("Memoir")
+    expect(screen.page.locator("#apart input")).not_to_be_checked()
+    screen.open("past-chats")
+    screen.page.locator("#past-chats a").first.click()
+    expect(screen.page.locator("#chat .message").first).to_be_visible()
     screen.page.locator("#upload-report summary").click()
     expect(screen.page.locator("#upload-report li").last).to_have_text(re.compile("chat.html: not text"))
 

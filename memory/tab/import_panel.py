@@ -51,7 +51,7 @@ class ImportPanel:
         )
         self.user = gr.Radio(
             label="Which one are you?",
-            info="The persona gets the name of the other person.",
+            info="A persona of its own gets the name of the other person.",
             visible=False,
             elem_id="upload-user",
         )
