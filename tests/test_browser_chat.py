@@ -104,7 +104,8 @@ def test_what_is_told_is_acknowledged_with_its_date_and_recalled_in_another_wind
 def test_what_is_not_known_is_refused_with_a_reason(screen: Screen) -> None:
     screen.make_persona("Toni")
     assert re.search("I don't know|I'm not sure", screen.ask("What is the name of my dentist?"))
-    expect(screen.page.locator("#sources")).to_contain_text("No memory comes close to this question")
+    why = re.compile("No memory comes close to this question|none of them answers it")  # others were told things, too
+    expect(screen.page.locator("#sources")).to_contain_text(why)
 
 
 def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memory import ingest
-from memory.bank import corrections, journal, maintenance
+from memory.bank import corrections, journal, maintenance, schema
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import past_chats
 from memory.bank.queries.told import facts_told, known_facts, known_period, known_relations, lines_told, name_told
@@ -295,9 +295,9 @@ def test_an_older_bank_shares_what_was_told_in_chats_and_keeps_imports_apart(ban
     bank.remember(history.id, [replace(chat("h", MAY, "Hello.", "Hello."), source="import")])
     bank.create_persona(PersonaDraft("Ida", "sample"))
     with closing(sqlite3.connect(bank.path)) as conn:
-        (newest,) = conn.execute("PRAGMA user_version").fetchone()
+        before = schema.FIRST_VERSION + schema.MIGRATIONS.index(schema._add_kept_apart)
         conn.execute("ALTER TABLE personas DROP COLUMN kept_apart")
-        conn.execute(f"PRAGMA user_version = {newest - 1}")
+        conn.execute(f"PRAGMA user_version = {before}")
         conn.commit()
     older = Bank(bank.path)
     assert {p.name: p.kept_apart for p in older.personas()} == {"Lena": False, "History": True, "Ida": True}

@@ -226,13 +226,7 @@ class Bank(BankFile):
     def time_range(self, persona_id: int) -> TimeSpan | None:
         """The span from the first dated turn to just after the last, or None if none has a date."""
         with self.reading() as db:
-            # Each query alone reads one entry of the index; both in one would scan it.
-            query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
-            (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
-        if first is None:
-            return None
-        end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
-        return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
+            return time_range(db, persona_id)
 
     def last_said(self, persona_id: int, before: datetime) -> datetime | None:
         """When the last of what was said before a moment was said; None if nothing was."""
@@ -345,6 +339,17 @@ class Bank(BankFile):
             for row in db.query(query.format(known), {"persona": persona_id, "ids": rows.json_list(memory_ids)}):
                 turns[row["memory_id"]].append(rows.turn(row))
         return dict(turns)
+
+
+def time_range(db: Database, persona_id: int) -> TimeSpan | None:
+    """The span from a persona's first dated turn to just after its last, or None if none has a date."""
+    # Each query alone reads one entry of the index; both in one would scan it.
+    query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
+    (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
+    if first is None:
+        return None
+    end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
+    return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
 
 
 def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:

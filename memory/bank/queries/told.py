@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from memory.bank import rows
-from memory.bank.bank import Bank
+from memory.bank.bank import Bank, time_range
 from memory.bank.queries.shared import ended_elsewhere, known_to, visible_personas
 from memory.bank.relations import YOU
 from memory.types import Memory, Relation, TimeSpan
@@ -109,8 +109,7 @@ def lines_told(bank: Bank, persona_id: int, span: TimeSpan, limit: int, *, not_i
 def known_period(bank: Bank, persona_id: int) -> TimeSpan | None:
     """The span from the first dated turn to just after the last of all that a persona knows; None if it has none."""
     with bank.reading() as db:
-        personas = visible_personas(db, persona_id)
-    periods = [period for each in personas if (period := bank.time_range(each))]
+        periods = [period for each in visible_personas(db, persona_id) if (period := time_range(db, each))]
     return TimeSpan(min(p.start for p in periods), max(p.end for p in periods)) if periods else None
 
 
