@@ -210,7 +210,7 @@ class Bank(BankFile):
     def read_memories(self, clauses: str, values: Mapping[str, object]) -> list[Memory]:
         """The memories `m` that SQL clauses with named values, of them `persona`, select."""
         with self.reading() as db:
-            return [rows.memory(r) for r in db.query(f"{MEMORY} {clauses}", dict(values))]
+            return read_memories(db, clauses, values)
 
     def counts(self, persona_id: int) -> dict[str, int]:
         """The number of `sessions`, `turns` and memories of each store that a persona has."""
@@ -339,6 +339,11 @@ class Bank(BankFile):
             for row in db.query(query.format(known), {"persona": persona_id, "ids": rows.json_list(memory_ids)}):
                 turns[row["memory_id"]].append(rows.turn(row))
         return dict(turns)
+
+
+def read_memories(db: Database, clauses: str, values: Mapping[str, object]) -> list[Memory]:
+    """As `Bank.read_memories`, in a connection."""
+    return [rows.memory(r) for r in db.query(f"{MEMORY} {clauses}", dict(values))]
 
 
 def time_range(db: Database, persona_id: int) -> TimeSpan | None:

@@ -6,8 +6,10 @@ What they told to other personas counts, too, unless one is kept apart (`memory.
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from sqlite_utils import Database
+
 from memory.bank import rows
-from memory.bank.bank import Bank, time_range
+from memory.bank.bank import Bank, read_memories, time_range
 from memory.bank.queries.shared import ended_elsewhere, known_to, visible_personas
 from memory.bank.relations import YOU
 from memory.types import Memory, Relation, TimeSpan
@@ -83,7 +85,8 @@ def _read_known(bank: Bank, persona_id: int, as_of: datetime, clauses: str, **mo
     """
     with bank.reading() as db:
         known, ended = known_to(db, persona_id), ended_elsewhere(db, persona_id)
-    found = bank.read_memories(f"WHERE {known} AND {_HOLDS} AND {clauses}", {**_values(persona_id, as_of), **more})
+        where = f"WHERE {known} AND {_HOLDS} AND {clauses}"
+        found = read_memories(db, where, {**_values(persona_id, as_of), **more})
     at = rows.format_time(as_of) or ""
     holds = [memory for memory in found if ended.get(memory.id, "9") > at]
     first: dict[tuple[str, str], Memory] = {}
@@ -95,15 +98,18 @@ def _read_known(bank: Bank, persona_id: int, as_of: datetime, clauses: str, **mo
 def lines_told(bank: Bank, persona_id: int, span: TimeSpan, limit: int, *, not_in: str = "") -> list[Memory]:
     """The latest of what the user said in a span, the oldest first; none from the chat `not_in`."""
     with bank.reading() as db:
-        known = known_to(db, persona_id)
+        return _lines_told(db, persona_id, span, limit, not_in)
+
+
+def _lines_told(db: Database, persona_id: int, span: TimeSpan, limit: int, not_in: str) -> list[Memory]:
     clauses = f"""
-        WHERE {known} AND m.store = 'dialogue' AND m.taken_back IS NULL AND t.role = 'user'
+        WHERE {known_to(db, persona_id)} AND m.store = 'dialogue' AND m.taken_back IS NULL AND t.role = 'user'
             AND m.said_at >= :start AND m.said_at < :end AND m.session_id NOT IN
                 (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat AND external_id <> '')
         ORDER BY m.said_at DESC, m.id DESC LIMIT :limit
     """
     values = {"start": rows.format_time(span.start), "end": rows.format_time(span.end), "limit": limit}
-    return bank.read_memories(clauses, {"persona": persona_id, "chat": not_in, **values})[::-1]
+    return read_memories(db, clauses, {"persona": persona_id, "chat": not_in, **values})[::-1]
 
 
 def known_period(bank: Bank, persona_id: int) -> TimeSpan | None:
