@@ -95,6 +95,11 @@ def test_a_system_gets_every_turn_in_order_under_digests_and_no_fact_of_the_answ
     assert memory.costs.bytes == 1000
 
 
+def test_a_question_in_other_letters_is_read_from_what_a_system_finds(played):
+    said = replace(PROBES[0], question="谁在跳舞？")
+    assert played("dense").ask(said).found
+
+
 def test_texts_without_ids_are_matched_and_counted(played, notebook):
     memory = played("notebook")
     prediction = memory.ask(PROBES[0])
@@ -246,6 +251,12 @@ def test_one_system_alone_gets_the_usual_report(command):
     status, out, _ = command("run", "memoir", "--limit", 2, "--system", "bm25", "--reader", "none")
     assert status == 0
     assert "## " in out
+
+
+def test_several_systems_and_a_sweep_are_refused_with_the_way_to_do_it(command):
+    status, out, err = command("run", "memoir", "--system", "bm25", "--system", "dense", "--sweep", "budget=5,10")
+    assert (status, out) == (1, "")
+    assert "--sweep system=memoir,bm25" in err
 
 
 def test_an_unknown_system_is_answered_with_the_names_before_anything_runs(command):

@@ -64,6 +64,10 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
         compared = side_by_side.side_by_side(_run_rows(arguments, evaluator, rows))
         show(arguments, compared.reports, side_by_side.to_markdown(compared))
         return
+    if len(arguments.systems) > 1:
+        raise MemoirError(
+            "a sweep or a paper's table takes one --system; sweep over several: --sweep system=memoir,bm25"
+        )
     base = replace(base, system=arguments.systems[0]) if arguments.systems else base
     if not arguments.preset and not arguments.sweep:
         (run,) = _run_rows(arguments, evaluator, [(arguments.benchmark, base)]).values()

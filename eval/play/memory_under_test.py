@@ -123,7 +123,6 @@ class MemoryUnderTest:
             for session in in_order(map(to_session, drafts), to_sessions(facts)):
                 self._searcher.system.remember(session)
         self.costs.import_s += time.perf_counter() - started
-        self.costs.bytes = sum(file.stat().st_size for file in self._folder.rglob("*") if file.is_file())
         self.costs.turns += stored.turns
         self.costs.memories += stored.memories
         for memory in facts:
@@ -132,17 +131,14 @@ class MemoryUnderTest:
         self._is_learned = False
         self._embed()
 
-    @property
-    def _folder(self) -> Path:
-        """Where the memory under test keeps its files."""
-        return self.home / "system" if isinstance(self._searcher, SystemSearcher) else self.home
-
     def _embed(self) -> None:
-        if isinstance(self._searcher, SystemSearcher):
-            return
-        started = time.perf_counter()
-        embed_all(self._bank, self.models.embedder, self._persona.id)
-        self.costs.embed_s += time.perf_counter() - started
+        """Embed what was stored, unless another system does so itself, and see how large the memory has become."""
+        folder = self.home / "system"
+        if not isinstance(self._searcher, SystemSearcher):
+            folder, started = self.home, time.perf_counter()
+            embed_all(self._bank, self.models.embedder, self._persona.id)
+            self.costs.embed_s += time.perf_counter() - started
+        self.costs.bytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
     def _learn(self) -> None:
         """Learn from what was stored since the last question: once a question, not once a turn.

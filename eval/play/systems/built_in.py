@@ -46,14 +46,14 @@ class FullHistory(Transcript):
 class Bm25(Transcript):
     """BM25 over words split at spaces, as in LongMemEval's script (rank-bm25's BM25Okapi)."""
 
-    _indexed: tuple[int, object] = (0, None)
+    _indexed: tuple[Sequence[int], object] = ((), None)
 
     def scores(self, question: str, places: Sequence[int]) -> Sequence[float]:
         """The BM25 score of each."""
         from rank_bm25 import BM25Okapi
 
-        if self._indexed[0] != len(places):
-            self._indexed = len(places), BM25Okapi([self.turns[n].text.split(" ") for n in places])
+        if self._indexed[0] != places:
+            self._indexed = places, BM25Okapi([self.turns[n].text.split(" ") for n in places])
         index = self._indexed[1]
         assert isinstance(index, BM25Okapi)
         scores: list[float] = index.get_scores(question.split(" ")).tolist()

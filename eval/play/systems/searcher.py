@@ -88,7 +88,7 @@ class SystemSearcher(ExperimentSearcher):
         if not turns:
             match = matched(found.text, {turn: " ".join(m.text for m in memories) for turn, memories in known.items()})
             turns = (match,) if match else ()
-        self.costs.matched += bool(turns)
+        self.costs.matched += any(turn in self._told_in for turn in turns)
         return [memory for turn in turns for memory in known.get(turn, ())]
 
     def _by_turn(self, persona_id: int) -> Mapping[str, Sequence[Memory]]:
