@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from datetime import date
 
 from graph.learning.fact_slots import FAMILY, QUALITY, ROLE
@@ -97,11 +96,11 @@ def take_notes(
         return tuple(_first_note(memory) for memory in then[:NOTES])
     # What the persona said tells nothing of the user, unless the user asks for it.
     of_persona = _OF_PERSONA.search(question.text) is not None
-    told = [hit.memory for hit in hits if of_persona or not _is_of(hit.memory, origins, "assistant")]
+    told = [hit for hit in hits if of_persona or not _is_of(hit.memory, origins, "assistant")]
     if not minilm.reads(question.text):
-        return _notes_unread(question, [hit for hit in hits if hit.memory in told][:NOTES], origins, of_other_time)
+        return _notes_unread(question, told[:NOTES], origins, of_other_time)
     of_user_alone = asks_of_user_alone(question.text)
-    memories = told[:LINES]
+    memories = [hit.memory for hit in told[:LINES]]
     subjects = question.weights.keys() & frozenset(term for hit in hits for term in terms(hit.memory.speaker))
     lines = [_line(memory, question, origins) for memory in memories]
     notes: list[tuple[float, Note]] = []
@@ -137,12 +136,18 @@ def _notes_unread(
     notes = []
     for hit in hits:
         memory, scores = hit.memory, hit.scores
-        is_alike = scores["dense"] >= ALIKE if scores["meaning"] else scores["fused"] > 0
+        knows_letters = scores.get("meaning", 1.0) > 0  # what was handed in, or another system found, has cosines alone
+        is_alike = scores.get("dense", 0.0) >= ALIKE if knows_letters else scores["fused"] > 0
         quote = _passage(memory.text, question)
-        times = times_in(quote, memory.said_at)
-        is_of_other_time = memory.id in of_other_time
-        note = Note(memory, quote, OPEN_RELEVANCE if is_alike else 0.0, times, of_other_time=is_of_other_time)
-        notes.append(replace(note, by_user=is_user(memory, origins)))
+        note = Note(
+            memory,
+            quote,
+            OPEN_RELEVANCE if is_alike else 0.0,
+            times_in(quote, memory.said_at),
+            of_other_time=memory.id in of_other_time,
+            by_user=is_user(memory, origins),
+        )
+        notes.append(note)
     return tuple(sorted(notes, key=lambda note: (note.of_other_time, note.relevance == 0.0)))
 
 

@@ -13,7 +13,7 @@ from graph.replies.suggestions import MOST, suggest_questions
 from graph.tab.first_personas import SAMPLE, example_questions
 from graph.tab.messages import ASK, GO_ON, SEND
 from memory.bank.bank import Bank
-from memory.bank.queries.told import upcoming
+from memory.bank.queries.told import known_period, upcoming
 from memory.dates.expressions import describe_span
 from memory.formatting import clip, format_count, format_day
 from memory.tab.events import Update
@@ -87,6 +87,10 @@ def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
     if persona is None:
         return empty_state("No persona yet", "Create a persona, or import a conversation.")
     counts, known = bank.counts(persona.id), bank.time_range(persona.id)
+    soon = list(coming_up(bank, persona, datetime.now(UTC).astimezone())) if persona.proactive else []
+    if known is None and known_period(bank, persona.id) is not None:
+        what = "Knows what you told the others. Ask a question, or share something new."
+        return empty_state(f"Talk with {persona.name}", what, soon)
     if known is None:
         return empty_state(
             f"{persona.name} remembers nothing yet", "Say something about yourself, or import a conversation."
@@ -96,7 +100,7 @@ def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
     return empty_state(
         f"Talk with {persona.name}",
         f"{format_count(memories, 'memory', 'memories')}, {period}. Ask a question, or share something new.",
-        list(coming_up(bank, persona, datetime.now(UTC).astimezone())) if persona.proactive else (),
+        soon,
     )
 
 
