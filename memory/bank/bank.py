@@ -7,7 +7,7 @@ what the user said to others (`memory.bank.queries.shared`).
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -15,6 +15,7 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
+from memory.bank.queries.memories import memories_by_id, read_memories, time_range
 from memory.bank.queries.shared import known_to, persona_list, visible_personas
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
 from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
@@ -31,15 +32,6 @@ from memory.types import (
     Turn,
     WriteCounts,
 )
-
-MEMORY = """
-SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,
-    (SELECT min(coalesce(b.taken_back, b.valid_to)) FROM rests_on r JOIN memories b ON b.id = r.basis_id
-     WHERE r.memory_id = m.id) AS stale_since,
-    (SELECT name FROM personas WHERE id = m.persona_id AND id <> :persona) AS told_to
-FROM memories m
-LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
-"""
 
 NEWEST_FIRST = "ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
 """The order in which memories are shown: pinned ones first, then by when they happened, were said or were stored."""
@@ -339,32 +331,6 @@ class Bank(BankFile):
             for row in db.query(query.format(known), {"persona": persona_id, "ids": rows.json_list(memory_ids)}):
                 turns[row["memory_id"]].append(rows.turn(row))
         return dict(turns)
-
-
-def read_memories(db: Database, clauses: str, values: Mapping[str, object]) -> list[Memory]:
-    """As `Bank.read_memories`, in a connection."""
-    return [rows.memory(r) for r in db.query(f"{MEMORY} {clauses}", dict(values))]
-
-
-def time_range(db: Database, persona_id: int) -> TimeSpan | None:
-    """The span from a persona's first dated turn to just after its last, or None if none has a date."""
-    # Each query alone reads one entry of the index; both in one would scan it.
-    query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
-    (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
-    if first is None:
-        return None
-    end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
-    return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
-
-
-def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
-    """Those of the memories that a persona knows that have these ids, in the order of the ids."""
-    # The plus keeps SQLite from using the persona's index to reach rows whose ids are given.
-    known = known_to(db, persona_id, "+m.persona_id")
-    query = f"{MEMORY} WHERE {known} AND m.id IN (SELECT value FROM json_each(:ids))"
-    values = {"persona": persona_id, "ids": rows.json_list(ids)}
-    by_id = {r["id"]: rows.memory(r) for r in db.query(query, values)}
-    return [by_id[i] for i in ids if i in by_id]
 
 
 def _require_persona(db: Database, persona_id: int) -> None:

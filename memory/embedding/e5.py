@@ -111,8 +111,9 @@ def _centres() -> Array:
 
 def script(text: str) -> int:
     """The row of `CENTRES` for a text, with a prompt or without."""
-    letters = [c for c in text.removeprefix(E5.query_prompt).removeprefix(E5.document_prompt) if c.isalpha()]
-    shares = [sum(map(bool, map(letter.match, letters))) / max(1, len(letters)) for letter in SCRIPTS]
+    told = text.removeprefix(E5.query_prompt).removeprefix(E5.document_prompt)
+    letters = max(1, sum(map(str.isalpha, told)))
+    shares = [len(script.findall(told)) / letters for script in SCRIPTS]
     return 1 + int(np.argmax(shares)) if max(shares) > OF_SCRIPT else 0
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
-from memory.bank import bank
 from memory.bank.bank import Bank
 from memory.bank.queries import indexing
+from memory.bank.queries.memories import memories_by_id
 from memory.bank.queries.shared import visible_personas
 from memory.bank.rows import clean
 from memory.embedding.embedder import Embedder, Vectors
@@ -130,7 +130,7 @@ class Searcher:
 
     def _memories(self, db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
         """The memories of these ids, in their order."""
-        return bank.memories_by_id(db, persona_id, ids)
+        return memories_by_id(db, persona_id, ids)
 
     @contextmanager
     def _open_index(self, persona_id: int, *, joined: bool = True) -> Iterator[tuple[Database, Index]]:

@@ -34,7 +34,7 @@ def known_to(db: Database, persona_id: int, column: str = "m.persona_id") -> str
     own = f"{column} = {persona_id:d}"
     if len(personas) == 1:
         return own
-    return f"({column} IN ({', '.join(map(str, personas))}) AND ({own} OR {OF_USER}))"
+    return f"({column} IN {persona_list(personas)} AND ({own} OR {OF_USER}))"
 
 
 def ended_elsewhere(db: Database, persona_id: int) -> dict[int, str]:

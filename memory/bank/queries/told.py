@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.bank.bank import Bank, read_memories, time_range
+from memory.bank.bank import Bank
+from memory.bank.queries.memories import read_memories, time_range
 from memory.bank.queries.shared import ended_elsewhere, known_to, visible_personas
 from memory.bank.relations import YOU
 from memory.types import Memory, Relation, TimeSpan
