@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from graph.tab.chat_box import describe_persona
 from graph.tab.evidence import render_sources_of
 from graph.tab.messages import PastAnswer
 from memory.bank.queries.chats import find_chat
@@ -36,6 +37,14 @@ def test_what_was_told_to_one_is_answered_by_another_with_its_place(talks: tuple
     assert "I keep the spare key under the blue flowerpot." in shown
     known = memoir.again(chat_id="m2").say("What do you know about me?").reading.answer
     assert "You live in Porto." in known
+
+
+def test_an_empty_chat_says_that_what_others_were_told_is_known(talks: tuple[Any, Any]) -> None:
+    _, memoir = talks
+    bank = memoir.services.bank
+    assert "Knows what you told the others" in describe_persona(bank, memoir.persona)
+    apart = bank.create_persona(PersonaDraft("Apart"))
+    assert "remembers nothing yet" in describe_persona(bank, apart)
 
 
 def test_a_correction_said_to_one_holds_for_the_other(talks: tuple[Any, Any]) -> None:
