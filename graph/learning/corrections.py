@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from graph.language.patterns import first_search, pattern, patterns
 from graph.learning.plain_facts import facts
 from graph.state import Ask, Revision
 from graph.understanding.parts import tells
@@ -37,43 +38,36 @@ LONGEST = 300
 _LEAD = (
     r"(?:\b(?:no|nope|sorry|oops|wait|actually|correction|hm+|not quite|that(?:'s| is| was) (?:wrong|not right))\b\W+)"
 )
-_LEAD_ALONE = re.compile(rf"\W*{_LEAD}{{1,3}}", re.IGNORECASE)
+_LEAD_ALONE = pattern(rf"\W*{_LEAD}{{1,3}}")
 _NOT = r"(?: i mean(?:t)?)?(?:[,;]? (?:and )?(?:not|instead of|rather than) (?P<wrong>[^,;]{1,80}?))?\W*$"
 _SAYING = r"(?:what )?(?:I|we) (?:said|meant|mean)(?: was| to say)?(?: that)?[:,]? (?P<right>.{1,160}?)"
-_CORRECTS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"^\W*{_LEAD}{{0,3}}{_SAYING}{_NOT}",
-        rf"^\W*{_LEAD}{{1,3}}(?:it|that|this|he|she|they)(?:'s| is| was| were| should be| should have been| has to be) "
-        rf"(?P<right>.{{1,80}}?){_NOT}",
-        rf"^\W*{_LEAD}{{1,3}}(?:make|change) (?:it|that)(?: to)? (?P<right>.{{1,80}}?){_NOT}",
-        r"^\W*(?:it|that|this)(?:'s| is| was)(?P<right> .{1,80}?)[,;]? (?:and )?not (?P<wrong>[^,;]{1,80}?)\W*$",
-        r"^\W*(?:no\W+)?not (?P<wrong>[^,;]{1,80}?)[,;]? (?:but )?(?P<right>[^,;]{1,80}?)\W*$",
-        rf"^\W*{_LEAD}{{1,3}}(?P<right>[^,;]{{1,80}}?)[,;] (?:and )?not (?P<wrong>[^,;]{{1,80}}?)\W*$",
-        rf"^\W*{_LEAD}{{1,3}}(?!(?:I|we|my|our|he|she|they|it|you|there)\b)"
-        rf"(?P<right>(?:(?:on|in|at|the) )?[\w:.-]+(?: [\w:.-]+){{0,3}}){_NOT}",
-    )
+_CORRECTS = patterns(
+    rf"^\W*{_LEAD}{{0,3}}{_SAYING}{_NOT}",
+    rf"^\W*{_LEAD}{{1,3}}(?:it|that|this|he|she|they)(?:'s| is| was| were| should be| should have been| has to be) "
+    rf"(?P<right>.{{1,80}}?){_NOT}",
+    rf"^\W*{_LEAD}{{1,3}}(?:make|change) (?:it|that)(?: to)? (?P<right>.{{1,80}}?){_NOT}",
+    r"^\W*(?:it|that|this)(?:'s| is| was)(?P<right> .{1,80}?)[,;]? (?:and )?not (?P<wrong>[^,;]{1,80}?)\W*$",
+    r"^\W*(?:no\W+)?not (?P<wrong>[^,;]{1,80}?)[,;]? (?:but )?(?P<right>[^,;]{1,80}?)\W*$",
+    rf"^\W*{_LEAD}{{1,3}}(?P<right>[^,;]{{1,80}}?)[,;] (?:and )?not (?P<wrong>[^,;]{{1,80}}?)\W*$",
+    rf"^\W*{_LEAD}{{1,3}}(?!(?:I|we|my|our|he|she|they|it|you|there)\b)"
+    rf"(?P<right>(?:(?:on|in|at|the) )?[\w:.-]+(?: [\w:.-]+){{0,3}}){_NOT}",
 )
-_RETRACTS = re.compile(
+_RETRACTS = pattern(
     r"^\W*(?:(?:please|ok|okay|oh|no|actually|sorry|and|just|you can|you should)\b\W*)*"
     r"(?:forget|scratch|strike|unsay|disregard|ignore|don't remember|take back)"
     r"(?: about)? (?:(?:that|it|this|what I(?: just| have)? (?:said|told you))(?: please| again)?\W*$"
-    r"|(?:(?:that|what I(?: just| have)? (?:said|told you)(?: about| that)?|about|it that) )?(?P<what>.{3,160}?)\W*$)",
-    re.IGNORECASE,
+    r"|(?:(?:that|what I(?: just| have)? (?:said|told you)(?: about| that)?|about|it that) )?(?P<what>.{3,160}?)\W*$)"
 )
 _CITATION = re.compile(r"\[\d+\]")
-_BEFORE = re.compile(r"^(?:on|in|at|by|for) ", re.IGNORECASE)
-_CLAUSE = re.compile(r"^(?:I|we|my|our|he|she|they|it|the|there)\b(?:'\w+)? \w+ \w+", re.IGNORECASE)
+_BEFORE = pattern(r"^(?:on|in|at|by|for) ")
+_CLAUSE = pattern(r"^(?:I|we|my|our|he|she|they|it|the|there)\b(?:'\w+)? \w+ \w+")
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b(?!I\b|I')[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)?(?![\w])")
-_KINDS = tuple(
-    re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
-    for words in (
-        "monday|tuesday|wednesday|thursday|friday|saturday|sunday",
-        "january|february|march|april|may|june|july|august|september|october|november|december",
-        r"\d{1,2}(?::\d\d)? ?(?:am|pm|o'clock)|noon|midnight",
-        r"(?:19|20)\d\d",
-    )
+_KINDS = patterns(
+    r"\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b",
+    r"\b<MONTH>\b",
+    r"\b(?:\d{1,2}(?::\d\d)? ?(?:am|pm|o'clock)|noon|midnight)\b",
+    r"\b(?:19|20)\d\d\b",
 )
 """Parts of a time that are corrected alone: "Monday at 3 pm" keeps its hour if only the day was wrong."""
 
@@ -129,7 +123,7 @@ def parse_correction(text: str) -> Correction | Retraction | None:
         return Retraction((match["what"] or "").strip(), text)
     first, *rest = split(plain) or [""]
     sentence = f"{first} {rest[0]}" if rest and _LEAD_ALONE.fullmatch(first) else first
-    match = next(filter(None, (pattern.match(sentence) for pattern in _CORRECTS)), None)
+    match = first_search(_CORRECTS, sentence)
     if match is None:
         return None
     return Correction(match["right"].strip(" ,;.!"), (match["wrong"] or "").strip(" .!"), sentence)

@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from graph.language.patterns import any_word, pattern
 from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
@@ -36,13 +37,13 @@ NEAR = 3
 LEAST_WORDS = 4
 """Fewest words of a sentence in a summary."""
 
-_SUPPOSES = re.compile(r"\b(?:if|would|could|might|maybe|perhaps|wish|unless)\b", re.IGNORECASE)
+_SUPPOSES = any_word("if|would|could|might|maybe|perhaps|wish|unless")
 _QUOTED = re.compile(r"“[^“”]{0,2000}”|\"[^\"]{0,2000}\"|«[^«»]{0,2000}»")
 _REPORTED = re.compile(
     r"\b(?:you|he|she|they|we|who|[A-Z]\w+)(?:'d|'ve| had| have| once| also| just| always)? "
     r"(?:said|says|told|tells|wrote|writes|mentioned|asked|claimed|thinks?|thought)\b"
 )
-_OF_SOMEBODY = re.compile(r"\W*(?:(?:and|but|so|then) )?(?:s?he|they|his|her|their)\b", re.IGNORECASE)
+_OF_SOMEBODY = pattern(r"\W*(?:(?:and|but|so|then) )?(?:s?he|they|his|her|their)\b")
 """The beginning of a sentence about somebody whom it does not name."""
 _CITED = re.compile(r"\[\d{1,3}\]")
 

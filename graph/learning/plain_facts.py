@@ -10,50 +10,41 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from graph.learning.fact_forms import ENDINGS, FORMS, Form
-from graph.learning.fact_slots import ONE_AT_A_TIME
+from graph.language.facts import ENDINGS, FORMS, FactKind, Form
+from graph.language.patterns import any_word, pattern
 from graph.learning.plain_words import plain_words, with_names
 from memory.bank.relations import YOU
 from memory.dates.expressions import find_times
 from memory.types import MemoryDraft, Relation, TimeSpan
 
-_POSSESSIVE = re.compile(r"'s\Z")
-_LIST = re.compile(r",? (?:and|or|&) (?:also )?(?:to )?|, ")
-_SEVERAL = ("allergy", "has", "has no", "speaks")
-_KINDS = ("likes", "dislikes")
-_ONE_THING = re.compile(
-    r"\b(?:rock (?:and|&) roll|(?:drum|rhythm) (?:and|&) (?:bass|blues)|fish (?:and|&) chips|mac (?:and|&) cheese"
-    r"|gin (?:and|&) tonic|peanut butter (?:and|&) jelly|bangers (?:and|&) mash|arts (?:and|&) crafts"
-    r"|salt (?:and|&) vinegar|dungeons (?:and|&) dragons|black (?:and|&) white|peace (?:and|&) quiet)\b",
-    re.IGNORECASE,
+_LIST = pattern(r",? (?:and|or|&) (?:also )?(?:to )?|, ")
+_ONE_THING = any_word(
+    "rock <AND> roll|(?:drum|rhythm) <AND> (?:bass|blues)|fish <AND> chips|mac <AND> cheese|gin <AND> tonic"
+    "|peanut butter <AND> jelly|bangers <AND> mash|arts <AND> crafts|salt <AND> vinegar|dungeons <AND> dragons"
+    "|black <AND> white|peace <AND> quiet"
 )
 """What is one thing in two words."""
-_PART = re.compile(r"(?:(?:a (?:bit|little)(?: of)?|some|fluent|basic|broken|good) )+", re.IGNORECASE)
+_PART = pattern(r"(?:(?:a (?:bit|little)(?: of)?|some|fluent|basic|broken|good) )+(?=<LANGUAGES>\b)")
 """How well somebody speaks a language."""
-_NAMED = ("name", "home", "employer", "origin", "birthplace", "speaks")
-"""Relations to what has a name, which is stored with a capital."""
-
-_NOT_ONLY = frozenset({"late", "old", "other"})
+_ONE_AT_A_TIME = pattern("<PARTNER>|<CHIEF>")
+_NOT_ONLY = any_word("late|old|other")
 """Words for somebody who is not the only one now."""
 
 LONGEST = 500
 """Characters of a sentence that are read; a longer one is hardly said of oneself."""
 
-_UNREAL = re.compile(
-    r"\b(?:imagine|pretend\w*|suppos\w+|let'?s say|dream\w*|game|story|novel|movie|character\w*|kidding|joking|jk"
-    r"|hypothetical\w*|april fool\w*)\b",
-    re.IGNORECASE,
+_UNREAL = any_word(
+    r"imagine|pretend\w*|suppos\w+|let'?s say|dream\w*|game|story|novel|movie|character\w*|kidding|joking|jk"
+    r"|hypothetical\w*|april fool\w*"
 )
-_SUPPOSED = re.compile(r"\b(?:if|unless|wish|thought|say that|says|claims?)\b", re.IGNORECASE)
-_UNSURE = re.compile(
+_SUPPOSED = any_word("if|unless|wish|thought|say that|says|claims?")
+_UNSURE = pattern(
     r"\b(?:not|never|no longer|used to|would|could|should|might|(?-i:may|will)|maybe|perhaps|probably|possibly|almost"
     r"|nearly|wanna|want to|wants? me|going to|gonna|about to|hop(?:e|ing) to|plan(?:ning)?|thinking|supposed to)\b"
-    r"|n't\b|'ll\b|\bI'd\b",
-    re.IGNORECASE,
+    r"|n't\b|'ll\b|\bI'd\b"
 )
-_NOT_SO_HERE = re.compile(r"\b(?:if|would|wish|might|maybe|never|used to)\b", re.IGNORECASE)
-_BOUNDARY = re.compile(r"[,;:()–—]|\b(?:but|and|because|cos|so|since|although|though|while|which|who)\b", re.IGNORECASE)
-_GOES_ON = re.compile(r"[.!]+\s+(?=(?:he|she|it)(?:'s|s| is) (?:called|named)\b)", re.IGNORECASE)
+_BOUNDARY = pattern(r"[,;:()–—]|\b(?:but|and|because|cos|so|since|although|though|while|which|who)\b")
+_GOES_ON = pattern(r"[.!]+\s+(?=(?:he|she|it)(?:'s|s| is) (?:called|named)\b)")
 """The end of a sentence whose somebody the next one names: "we got a kitten! she's called Biscuit"."""
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bProf\.)(?<!\bSt\.)\s+|\n")
 
@@ -88,11 +79,11 @@ def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> 
 
 def _is_unsure(sentence: str, match: re.Match[str], form: Form, *, ending: bool) -> bool:
     """Whether the sentence supposes what a form matched, or its clause denies it or leaves it open."""
-    if form.presupposes:
+    if form.given:
         return False
     before = sentence[: match.start()]
     if ending:
-        return bool(_NOT_SO_HERE.search(sentence))
+        return bool(_SUPPOSED.search(sentence))
     start = max((boundary.end() for boundary in _BOUNDARY.finditer(before)), default=0)
     after = _BOUNDARY.search(sentence, match.end())
     clause = sentence[start : after.start() if after else len(sentence)]
@@ -108,21 +99,21 @@ def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_
     if other := groups.get("head"):
         head, whose = other, f"{other}'s"
     kind = " ".join((groups.get("kind") or "spouse").split())
-    found = _POSSESSIVE.sub("", match["what"].strip())
-    is_tie = form.store == "relationship"
-    since = _since(sentence, said_at) if form.begins else None
-    values = _LIST.split(found) if is_tie else _values(form.relation, found)
-    is_only = form.exclusive or (is_tie and len(values) == 1 and _is_only(kind, match[0]))
+    found = match["what"].strip()
+    is_tie = form.kind.store == "relationship"
+    since = _since(sentence, said_at) if form.dated else None
+    values = _values(form.kind, found)
+    is_only = form.kind.one or (is_tie and len(values) == 1 and _is_only(kind, match[0]))
     for what in values:
-        if is_tie or form.relation in _NAMED:
-            what = " ".join(word[:1].upper() + word[1:] for word in what.split()) if what.islower() else what
+        if form.kind.named and what.islower():
+            what = " ".join(word[:1].upper() + word[1:] for word in what.split())
         if form.relation == "birthday" and what in ("today", "tomorrow"):
             day = said_at + timedelta(days=what == "tomorrow")
             what = f"{day.day} {day:%B}"
-        relation = form.relation.format(kind=kind).casefold() if not is_tie else _singular(kind)
-        filled = form.text.format(whose=whose, kind=relation.removeprefix("favourite "), what=what)
+        relation = _singular(kind) if is_tie else form.relation.format(kind=kind).casefold()
+        filled = form.kind.stored.format(whose=whose, kind=relation.removeprefix("favourite "), what=what)
         yield MemoryDraft(
-            form.store,
+            form.kind.store,
             filled,
             key=f"{filled}. {sentence.strip()}",
             said_at=said_at,
@@ -135,15 +126,15 @@ def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_
 
 def _is_only(kind: str, words: str) -> bool:
     """Whether somebody named is the only one of a kind now, unlike "my colleague", "my late wife", "my other boss"."""
-    return kind.casefold() in ONE_AT_A_TIME and _NOT_ONLY.isdisjoint(words.casefold().split())
+    return _ONE_AT_A_TIME.fullmatch(kind) is not None and not _NOT_ONLY.search(words)
 
 
-def _values(relation: str, found: str) -> list[str]:
-    """The values that are listed; what one likes only where each is short and none is a part of one thing or name."""
-    parts = [_PART.sub("", part) for part in _LIST.split(found)] if relation == "speaks" else _LIST.split(found)
-    if relation in _SEVERAL:
+def _values(kind: FactKind, found: str) -> list[str]:
+    """The values that are listed; of some kinds only where each is short and none is a part of one thing or name."""
+    parts = [_PART.sub("", part) for part in _LIST.split(found)]
+    if kind.listed == "each":
         return parts
-    if relation not in _KINDS or _ONE_THING.search(found) or any(len(part.split()) > 2 for part in parts):
+    if not kind.listed or _ONE_THING.search(found) or any(len(part.split()) > 2 for part in parts):
         return [found]
     is_name = "," not in found and all(part[:1].isupper() for part in parts)
     return [found] if is_name else parts

@@ -2,57 +2,41 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-from graph.learning.fact_slots import KNOWN_NAME
+from graph.language.patterns import pattern
+from graph.language.people import words_for
 
-_APOSTROPHES = (
-    (re.compile(r"\b(?:im|i am)\b", re.I), "I'm"),
-    (re.compile(r"\bive\b", re.I), "I've"),
-    (re.compile(r"\bweve\b", re.I), "we've"),
-    (re.compile(r"\bits(?= (?:my|been)\b)|\bit is(?= my\b)", re.I), "it's"),
-    (re.compile(r"\b(do|does|did|is|was|are|were|have|has|had|wo|would|could|should|ca)nt\b", re.I), r"\1n't"),
-    (re.compile(r"\bcannot\b", re.I), "can't"),
-    (re.compile(r"\bu\b"), "you"),
-    (re.compile(r"\b(?:fave?|favs)\b", re.I), "favourite"),
-)
-
-_KNOWN_NAME = re.compile(rf"(?<![\w'-]){KNOWN_NAME}")
+_KNOWN_NAME = pattern(r"(?<![\w'-])<KNOWN_NAME>")
 _VERY = r"(?: really| absolutely| just| much| particularly| at all| big| huge| massive| very| so)*"
-_LITERALLY = r"(?! (?:up|upright|still|straight|on|in|out|by|back|down|for|here|there|long|too long)\b)"
-"""What follows "can't stand" where it speaks of standing: "I can't stand up"."""
-_PHRASES = (
-    (
-        re.compile(
-            rf"(?:\bI(?:'m)?{_VERY} |\A\W*)(?:can't (?:stand|bear){_LITERALLY}|don't{_VERY} (?:like|enjoy)"
-            rf"|not{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of))\b",
-            re.I,
-        ),
-        "I dislike",
-    ),
-    (re.compile(rf"\bI'm{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of)\b", re.I), "I like"),
-    (
-        re.compile(
-            r"\b(?:I|we)(?:(?: don't(?: really| even)? have| haven't(?: got)?|'ve never had| never had)(?: any| an?)?"
-            r"|(?: have| got|'ve| have got|'ve got) no) (?=[a-z])",
-            re.I,
-        ),
-        "I lack ",
-    ),
-    (re.compile(r"\bI'm an only child\b", re.I), "I lack siblings"),
-    (re.compile(r"\b(?:I'm (?:not|un)(?: yet)? ?|I(?:'ve)? never (?:got )?)married\b", re.I), "I'm unmarried"),
-    (re.compile(r"\bI'm a widow(?:er)?\b", re.I), "I'm widowed"),
-)
-"""Phrases that mean to like, to dislike, to lack or to be something, so that no "not" is left in them."""
+# "I can't stand up" speaks of standing.
+_STAND = r"stand(?! (?:up|upright|still|straight|on|in|out|by|back|down|for|here|there|long|too long)\b)"
+_PLAIN = {
+    r"\b(?:im|i am)\b": "I'm",
+    r"\bive\b": "I've",
+    r"\bweve\b": "we've",
+    r"\bits(?= (?:my|been)\b)|\bit is(?= my\b)": "it's",
+    r"\b(do|does|did|is|was|are|were|have|has|had|wo|would|could|should|ca)nt\b": r"\1n't",
+    r"\bcannot\b": "can't",
+    r"\b(?-i:u)\b": "you",
+    r"\b(?:fave?|favs)\b": "favourite",
+    rf"(?:\bI(?:'m)?{_VERY} |\A\W*)(?:can't (?:{_STAND}|bear)|don't{_VERY} (?:like|enjoy)"
+    rf"|not{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of))\b": "I dislike",
+    rf"\bI'm{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of)\b": "I like",
+    r"\b(?:I|we)(?:(?: don't(?: really| even)? have| haven't(?: got)?|'ve never had| never had)(?: any| an?)?"
+    r"|(?: have| got|'ve| have got|'ve got) no) (?=[a-z])": "I lack ",
+    r"\bI'm an only child\b": "I lack siblings",
+    r"\b(?:I'm (?:not|un)(?: yet)? ?|I(?:'ve)? never (?:got )?)married\b": "I'm unmarried",
+    r"\bI'm a widow(?:er)?\b": "I'm widowed",
+}
+"""Other spellings, and phrases that mean to like, to dislike, to lack or to be something, so that no "not" is left."""
+_PATTERNS = [(pattern(source), plain) for source, plain in _PLAIN.items()]
 
-_KEYWORDS = (
-    "husband sister brother mother father daughter girlfriend boyfriend partner friend cousin nephew manager colleague "
-    "neighbour flatmate teacher doctor dentist supervisor birthday allergic favourite"
-).split()
-_WORD = re.compile(r"(?<=\bmy )[a-z]{5,}\b|\ba[a-z]{5,}(?= to\b)|(?<=\b(?:my|an|is) )[a-z]{5,}\b")
-_OTHER = frozenset("bother fiend friends mothers fathers sisters brothers cousins partners managers teachers".split())
-"""Words that are one letter away from a keyword and are none."""
+_OTHER = ("bother", "fiend")
+_KEYWORDS = [word for word in words_for("family", "around") if len(word) > 5]
+_KEYWORDS += ["friend", "teacher", "birthday", "allergic", "favourite"]
+"""Words that are spelled right, and words that are one letter away from one of them and are none."""
+_WORD = pattern(r"(?<=\bmy )[a-z]{5,}\b|\ba[a-z]{5,}(?= to\b)|(?<=\b(?:my|an|is) )[a-z]{5,}\b")
 
 
 def plain_words(sentence: str) -> str:
@@ -60,11 +44,9 @@ def plain_words(sentence: str) -> str:
     text = sentence.replace("’", "'").replace("`", "'")
     if text.isupper():
         text = text.lower()
-    for pattern, plain in _APOSTROPHES:
-        text = pattern.sub(plain, text)
     text = _WORD.sub(lambda match: _spelled(match[0]), text)
-    for pattern, plain in _PHRASES:
-        text = pattern.sub(plain, text)
+    for each, plain in _PATTERNS:
+        text = each.sub(plain, text)
     return text
 
 

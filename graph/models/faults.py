@@ -5,10 +5,10 @@ The message never contains a key, even if the server repeated one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from graph.language.patterns import pattern
 from graph.models.hosted.keys import redact_keys
 from memory.errors import MemoirError
 
@@ -39,8 +39,8 @@ REMEDIES_BY_NAME: Mapping[str, str] = {
 }
 """By a part of the exception's name; all of these are temporary."""
 
-_CONTEXT = re.compile(r"context.{0,5}(length|size|window)|maximum context|exceed_context|prompt is too long", re.I)
-_CONTEXT_LENGTH = re.compile(r"(?:context length is|context (?:size|window)(?: of)?) \(?([\d,]+)", re.I)
+_CONTEXT = pattern(r"context.{0,5}(length|size|window)|maximum context|exceed_context|prompt is too long")
+_CONTEXT_LENGTH = pattern(r"(?:context length is|context (?:size|window)(?: of)?) \(?([\d,]+)")
 """OpenAI, vLLM, llama-cpp-python: "maximum context length is 4096 tokens"; llama.cpp: "context size (4096 tokens)"."""
 
 

@@ -13,7 +13,7 @@ from graph.models.calls import Completion, Messages, stream_reply
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-REASONING = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+REASONING = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 CONTROL = re.compile(r"[\x00-\x1f]+")
 """Line breaks and the like: space between the parts of JSON and not allowed within its strings, where the grammar of

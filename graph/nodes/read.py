@@ -19,10 +19,11 @@ from graph.readers.talk.reply import speak
 from graph.replies.acknowledgements import acknowledge, revised
 from graph.replies.manners import manner
 from graph.replies.people import asks_of_people
-from graph.replies.phrases import CRISIS, LOSS, NEWS, SMALL_TALK, reply
+from graph.replies.phrases import NEWS, SMALL_TALK, reply
 from graph.replies.recaps import parse_recap, recap
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
+from graph.understanding.acts import CRISIS, LOSS
 from graph.understanding.parts import ABOUT_USER, KNOWN_OF_USER
 from graph.understanding.sentences import capitalise, split
 from memory.errors import MemoirError

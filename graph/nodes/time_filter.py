@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graph.language.patterns import any_word, pattern
 from graph.state import Services, TraceLine, TurnState, drop
 from graph.understanding.question import parse
 from graph.understanding.times import is_of_time
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from memory.types import Memory, TimeSpan
 
-_PAST = re.compile(r"\b(?:did|was|were|have|has|had|happened)\b", re.IGNORECASE)
-_OF_TALK = re.compile(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)", re.IGNORECASE)
+_PAST = any_word("did|was|were|have|has|had|happened")
+_OF_TALK = pattern(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)")
 
 
 async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:

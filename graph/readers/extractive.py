@@ -9,6 +9,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
+from graph.language.patterns import pattern
+from graph.language.people import SPEAKER
 from graph.readers import composing
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.counting.intervals import Comparison
@@ -29,14 +31,12 @@ from memory.embedding import minilm
 from memory.search.tokens import terms
 from memory.types import Hit, TimeSpan
 
-_OF_USER = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
-_HOW_TO = re.compile(r"\bhow (?:do|does|can|could|should|to|would)\b|\bwhat(?:'s| is| are)? the\b", re.IGNORECASE)
+_HOW_TO = pattern(r"\bhow (?:do|does|can|could|should|to|would)\b|\bwhat(?:'s| is| are)? the\b")
 """Asks how something is done, or what it is, rather than what was told."""
-_OF_TOPIC = re.compile(
+_OF_TOPIC = pattern(
     r"\b(?:what|wat|everything|anything|all)\b.*?\b(?:(?:you|u) (?:know|remember|recall)"
     r"|(?:(?:did|have|had) i|i(?:'ve|ve)?)(?: (?:ever|just|already))? (?:tell|told|say|said|mention(?:ed)?)"
-    r"(?: (?:you|u))?) (?:about|of) (?P<topic>.+)",
-    re.IGNORECASE,
+    r"(?: (?:you|u))?) (?:about|of) (?P<topic>.+)"
 )
 """Asks for all that was told about something: "what do you know about Nora", "what did i tell you about my knee"."""
 
@@ -74,7 +74,7 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
 
 def is_general(message: Message) -> bool:
     """Whether a question asks for general knowledge ("how do you boil an egg") and not for what was told."""
-    is_of_user = _OF_USER.search(message.question.text) and not _HOW_TO.search(message.question.text)
+    is_of_user = SPEAKER.search(message.question.text) and not _HOW_TO.search(message.question.text)
     return not (message.classes.asks_memory or is_of_user)
 
 

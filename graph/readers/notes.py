@@ -10,7 +10,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from datetime import date
 
-from graph.learning.fact_slots import FAMILY, QUALITY, ROLE
+from graph.language.patterns import any_word, pattern
+from graph.language.people import ADDRESSEE, SPEAKER
 from graph.readers.line_reader import LineReader
 from graph.readers.lines import Line
 from graph.state import USER, Note
@@ -43,25 +44,18 @@ OF_KIN = 0.9
 NOTES = 8
 """Most notes on one question."""
 
-_OF_SELF = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
-_OF_PERSONA = re.compile(r"\b(?:you|your|yours|u|ur)\b|[你您]", re.IGNORECASE)
-
-_KIN = rf"(?:my|our) {QUALITY}(?:{FAMILY}|{ROLE})"
-_OF_KIN = re.compile(
-    rf"\A\W*(?:(?:and|but|so|also|oh) )?{_KIN}(?:s? [a-z][\w-]+)??"
-    r"(?:['’]s| is| was| works| lives| studies| got| has| had)\b",
-    re.IGNORECASE,
+_OF_KIN = pattern(
+    r"\A\W*(?:(?:and|but|so|also|oh) )?<MY>(?:<RELATIVE>|<ROLE>)(?:s? [a-z][\w-]+)??"
+    r"(?:['’]s| is| was| works| lives| studies| got| has| had)\b"
 )
-_OF_USER = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b|\bi['’]|\bi?m\b", re.IGNORECASE)
-_ASKS_OF_USER = re.compile(
-    r"\b(?:what|where|when|which)(?:['’]?s| is| are| do| does| am)? (?:(?:i|we)\b|my [\w-]+(?: \w+)?\W*\Z)",
-    re.IGNORECASE,
+_ASKS_OF_USER = pattern(
+    r"\b(?:what|where|when|which)(?:['’]?s| is| are| do| does| am)? (?:(?:i|we)\b|my [\w-]+(?: \w+)?\W*\Z)"
 )
-_OTHERS = re.compile(rf"\b(?:{_KIN}|he|she|they|his|her|their)\b", re.IGNORECASE)
+_OTHERS = any_word("<MY>(?:<RELATIVE>|<ROLE>)|he|she|they|his|her|their")
 """Whom a question and a line are about: "whats my job" is not answered by "my brother is a plumber"."""
 
-_AGO = re.compile(r"\bhow (?:long|many \w+) ago\b", re.IGNORECASE)
-_SINCE = re.compile(r"\bhow (?:long|many \w+)\b.{0,40}?\b(?:since|until|till?)\b", re.IGNORECASE)
+_AGO = pattern(r"\bhow (?:long|many \w+) ago\b")
+_SINCE = pattern(r"\bhow (?:long|many \w+)\b.{0,40}?\b(?:since|until|till?)\b")
 
 PASSAGE = 400
 """Most characters of a passage: the reader sees some hundred tokens of a line."""
@@ -95,7 +89,7 @@ def take_notes(
         then.sort(key=lambda memory: (memory.store != "event", not is_user(memory, origins)))
         return tuple(_first_note(memory) for memory in then[:NOTES])
     # What the persona said tells nothing of the user, unless the user asks for it.
-    of_persona = _OF_PERSONA.search(question.text) is not None
+    of_persona = ADDRESSEE.search(question.text) is not None
     told = [hit for hit in hits if of_persona or not _is_of(hit.memory, origins, "assistant")]
     if not minilm.reads(question.text):
         return _notes_unread(question, told[:NOTES], origins, of_other_time)
@@ -185,12 +179,12 @@ def _is_of_other(memory: Memory, quote: str, subjects: Set[str]) -> bool:
         return False
     if subjects <= speaker:
         # "Your shop looks great", says Jon, tells nothing of Jon's shop.
-        return _OF_PERSONA.search(quote) is not None and _OF_SELF.search(quote) is None
+        return ADDRESSEE.search(quote) is not None and SPEAKER.search(quote) is None
     if not speaker.isdisjoint(subjects):
         return False
     # "Thanks, Mel! My grandma gave it to me" tells nothing of Mel; "Your pottery is lovely" does.
-    of_subject = _OF_PERSONA.search(quote) is not None or not subjects.isdisjoint(terms(quote))
-    return not of_subject or _OF_SELF.search(memory.text) is not None
+    of_subject = ADDRESSEE.search(quote) is not None or not subjects.isdisjoint(terms(quote))
+    return not of_subject or SPEAKER.search(memory.text) is not None
 
 
 def asks_of_user_alone(question: str) -> bool:
@@ -201,7 +195,7 @@ def asks_of_user_alone(question: str) -> bool:
 def tells_of_kin(line: str) -> bool:
     """Whether a line tells of somebody around the user and nothing of the user."""
     match = _OF_KIN.match(line)
-    return match is not None and _OF_USER.search(line, match.end()) is None
+    return match is not None and SPEAKER.search(line, match.end()) is None
 
 
 def _is_of(memory: Memory, origins: Origins, role: Role) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import datetime
 
+from graph.language.patterns import pattern
 from graph.readers.counting.intervals import ago
 from graph.readers.updates import says_change
 from graph.replies.facts import fact_of_user, state_fact, told_me
@@ -31,18 +31,17 @@ and .81 of these right; of the others .57."""
 FURTHER_WORDS = 25
 """Most words of a further note's quote."""
 
-ASKS_HOUR = re.compile(r"\b(?:what time|how (?:early|late))\b", re.IGNORECASE)
-HOUR = re.compile(
+ASKS_HOUR = pattern(r"\b(?:what time|how (?:early|late))\b")
+HOUR = pattern(
     r"\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|\b\d{1,2}:\d\d\b"
     r"|\bat (?:about |around )?(?:half (?:past )?)?\d{1,2}(?:\.\d\d)?\b"
-    r"|\bo['’]?clock\b|\b(?:half|quarter) (?:past|to)\b|\bnoon\b|\bmidnight\b",
-    re.IGNORECASE,
+    r"|\bo['’]?clock\b|\b(?:half|quarter) (?:past|to)\b|\bnoon\b|\bmidnight\b"
 )
 """Asks for a time of day, and names one."""
 
-_OWN = re.compile(r"(?:i|we|my|our|i['’]?m|i['’]?ve|we['’]re|we['’]ve)\b", re.IGNORECASE)
+_OWN = pattern(r"(?:i|we|my|our|i['’]?m|i['’]?ve|we['’]re|we['’]ve)\b")
 """How a sentence about oneself begins that can be said back whole."""
-_WHY = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)
+_WHY = pattern(r"\bwhy\b|\bhow come\b")
 
 
 def state(question: Question, note: Note, asked_at: datetime) -> str:
@@ -90,7 +89,7 @@ def _value(question: Question, note: Note, asked_at: datetime) -> str:
     return sentence(f"because {words}" if _WHY.search(question.text) and not _REASON.match(words) else words)
 
 
-_REASON = re.compile(r"(?:because|cos|coz|cause|as|since|so|to|for|in order)\b", re.IGNORECASE)
+_REASON = pattern(r"(?:because|cos|coz|cause|as|since|so|to|for|in order)\b")
 
 
 def sentence(text: str) -> str:

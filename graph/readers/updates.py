@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from graph.language.patterns import any_word, pattern
 from graph.readers.notes import tells_of_kin
 from graph.understanding.question import ASKING
 from memory.search.tokens import terms
@@ -22,18 +22,15 @@ SUFFICIENT = 0.5
 NAMING_OLD = 0.2
 """Probability from which a note holds that says what became of the old value ("moved from 4 May to 1 June")."""
 
-_OF_NOW = re.compile(r"\b(?:now|nowadays|these days|currently|at the moment|at present|still|today)\b", re.IGNORECASE)
-_OF_PAST = re.compile(r"\b(?:did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t)\b", re.IGNORECASE)
-_OF_BEFORE = re.compile(
-    r"\b(?:before|previously|originally|initially|formerly|at first|used to|supposed to)\b", re.IGNORECASE
-)
-_CHANGES = re.compile(
+_OF_NOW = any_word("now|nowadays|these days|currently|at the moment|at present|still|today")
+_OF_PAST = any_word("did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t")
+_OF_BEFORE = any_word("before|previously|originally|initially|formerly|at first|used to|supposed to")
+_CHANGES = pattern(
     r"\b(?:now|no longer|any ?more|instead|changed?|moved|swapped|switched|shifted|stopped|replaced|raised|lowered"
-    r"|postponed|delayed|rescheduled|cancell?ed|brought forward|(?:pushed|put) (?:back|off|up)|(?:up|down) to)\b",
-    re.IGNORECASE,
+    r"|postponed|delayed|rescheduled|cancell?ed|brought forward|(?:pushed|put) (?:back|off|up)|(?:up|down) to)\b"
 )
 """What says that something is not as it was."""
-_THING = re.compile(r"\b(?:it|its|it['’]s|one|them)\b", re.IGNORECASE)
+_THING = any_word("it|its|it['’]s|one|them")
 
 
 def asks_of_past(text: str) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from graph.replies.manners import manner
-from graph.replies.phrases import CRISIS, GOOD, LOSS, NEWS, WILL_REMEMBER, reply
+from graph.replies.phrases import NEWS, WILL_REMEMBER, reply
 from graph.state import Ask, Message, Revision
+from graph.understanding.acts import CRISIS, GOOD, LOSS
 from graph.understanding.sentences import shorten
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from graph.learning.fact_slots import ANIMAL, FAMILY, QUALITY, ROLE, WHO
+from graph.language.patterns import first_search, pattern, patterns
+from graph.language.people import canonical, wider
 from graph.learning.plain_words import with_names
 from graph.replies.facts import fact_to_user, told_me
 from graph.state import Ask, Citation, Reading, Services
-from graph.understanding.aliases import canonical, fits
 from graph.understanding.sentences import split
 from memory.bank.queries.told import facts_told
 from memory.bank.relations import YOU
@@ -22,40 +22,35 @@ from memory.types import Memory
 UNKNOWN = "Not that I know of."
 """The answer where nothing says whether the user has somebody."""
 
-_LEAD = r"\W*(?:(?:and|so|but|ok|hey|wait|sorry)\W+)?(?:(?:do you (?:know|remember)|tell me|remind me) )?"
+_LEAD = r"\A\W*(?:(?:and|so|but|ok|hey|wait|sorry)\W+)?(?:(?:do you (?:know|remember)|tell me|remind me) )?"
 _NAME = (
     r"(?P<name>(?!(?:my|our|your|the|an?|this|that|these|those|s?he|it|they|you|u|i|we|there|in|on|at|to|me|going|the)\b)"
     r"[^\W\d_][\w.'-]*(?: [^\W\d_][\w.'-]*){0,2}?)"
 )
 _END = r"(?: again| then| at all| or not)?\W*\Z"
-_WHO = tuple(
-    re.compile(rf"{_LEAD}{asked}{_END}", re.IGNORECASE)
-    for asked in (
-        rf"who(?:'?s| is| was) {_NAME}(?: to me)?",
-        rf"who {_NAME} (?:is|was)(?: to me)?",
-        rf"what(?:'?s| is| was) {_NAME} to me",
-    )
+_WHO = patterns(
+    rf"{_LEAD}who(?:'?s| is| was) {_NAME}(?: to me)?{_END}",
+    rf"{_LEAD}who {_NAME} (?:is|was)(?: to me)?{_END}",
+    rf"{_LEAD}what(?:'?s| is| was) {_NAME} to me{_END}",
 )
-_KIND = rf"(?P<kind>(?:{FAMILY}|{ROLE}|{ANIMAL}|sibling|pet|animal|parent|children|spouse|puppie)s?)"
-_HAVE = re.compile(
+_KIND = "<QUALITY>(?P<kind>(?:<RELATIVE>|<ROLE>|<ANIMALS>|sibling|pet|animal|parent|children)s?)"
+_HAVE = pattern(
     rf"{_LEAD}(?:(?:if )?(?:i|we) have|do (?:i|we)(?: actually| even| still)? have|have (?:i|we)(?: got)?)"
-    rf"(?: any| an?| some)? {QUALITY}{_KIND}{_END}",
-    re.IGNORECASE,
+    rf"(?: any| an?| some)? {_KIND}{_END}"
 )
-_NAMED = tuple(
-    re.compile(rf"{_LEAD}what(?:'?s| is| was) (?:my|our) {QUALITY}{_KIND}{asked}{_END}", re.IGNORECASE)
-    for asked in ("'? names?", "(?:'s)? names?", " called", " named")
+_NAMED = patterns(
+    rf"{_LEAD}what(?:'?s| is| was) (?:my|our) {_KIND}'? names?{_END}",
+    rf"{_LEAD}what(?:'?s| is| was) (?:my|our) {_KIND}(?:(?:'s)? names?| called| named){_END}",
 )
-_AM = re.compile(rf"{_LEAD}am i (?:really |still )?(?P<what>married|single|an only child){_END}", re.IGNORECASE)
+_AM = pattern(rf"{_LEAD}am i (?:really |still )?(?P<what>married|single|an only child){_END}")
 _MEANS = {"married": ("spouse", True), "single": ("partner", False), "an only child": ("sibling", False)}
-"""Whom one has who is so, or has not."""
-
-
-_MY_NAME = re.compile(
+"""Relation that a status implies, and whether the user then has such a person."""
+_MY_NAME = pattern(
     rf"{_LEAD}(?:what(?:'?s| is) my (?:own |first |full |given )?name|what am i called|who am i"
-    rf"|what (?:should|do) (?:you|u) call me){_END}",
-    re.IGNORECASE,
+    rf"|what (?:should|do) (?:you|u) call me){_END}"
 )
+_KNOWN_NAME = pattern("<WHO>")
+_COUNT = pattern(r"\A(?:\w+ )?<QUALITY>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +100,9 @@ def by_relations(ask: Ask, services: Services, reading: Reading) -> Reading:
 def _parse(text: str) -> _Asked | None:
     sentences = split(text.replace("’", "'"))
     last = sentences[-1] if sentences else ""
-    if match := next(filter(None, (pattern.match(last) for pattern in _WHO)), None):
+    if match := first_search(_WHO, last):
         return _Asked(name=match["name"].removesuffix("'s"))
-    if match := next(filter(None, (pattern.match(last) for pattern in _NAMED)), None):
+    if match := first_search(_NAMED, last):
         return _Asked(kind=_singular(match["kind"]), called=True)
     if _MY_NAME.match(last):
         return _Asked(called=True)
@@ -128,7 +123,7 @@ def _who_is(name: str, facts: Sequence[Memory], ask: Ask, services: Services) ->
     if known:
         return _stated(known[:1], "", ask.as_of)
     _, frequency = services.searcher.document_frequencies(ask.persona.id, content_terms(name), ask.as_of)
-    if any(frequency.values()) or not re.fullmatch(WHO, with_names(name)):
+    if any(frequency.values()) or not _KNOWN_NAME.fullmatch(with_names(name)):
         return None
     shown = name.title() if name.islower() else name
     return Reading(f"I don't know anyone called {shown}.", abstained=True, reason="nothing found", by="extractive")
@@ -152,12 +147,12 @@ def _has(kind: str, fact: Memory) -> bool | None:
     if relation is None or relation.head not in (fact.speaker, YOU, ""):
         return None
     if fact.store == "relationship":
-        return True if fits(relation.name, kind) else None
+        return True if canonical(relation.name) in wider(kind) else None
     if relation.name == "has":
-        return True if fits(_singular(re.sub(rf"\A(?:\w+ )?{QUALITY}", "", relation.tail)), kind) else None
+        return True if _singular(_COUNT.sub("", relation.tail)) in wider(kind) else None
     if relation.name == "has no":
-        return False if fits(kind, _singular(relation.tail)) else None
-    if relation.name == "marital status" and fits(kind, "partner"):
+        return False if canonical(kind) in wider(_singular(relation.tail)) else None
+    if relation.name == "marital status" and canonical(kind) in wider("partner"):
         is_married = relation.tail == "married"
         if is_married:
             return True if kind in ("spouse", "husband", "wife", "partner") else None

@@ -18,10 +18,6 @@ from memory.bank.queries.told import count_known, name_told
 WILL_REMEMBER = "I'll remember"
 """Begins what is said after a reaction to news."""
 
-LOSS, HARD, GOOD, CRISIS = "loss", "hard", "good", "crisis"
-"""The kinds of news. After a loss and in a crisis no memory is brought up; the day of good news is repeated."""
-
-
 Replies = Mapping[str, tuple[str, ...]]
 """The variants of a reply by manner."""
 

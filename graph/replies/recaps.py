@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from graph.language.facts import FACTS, kind_of
+from graph.language.patterns import pattern
 from graph.replies.facts import fact_to_user
 from graph.replies.second_person import said_to_user
 from graph.state import Ask, Citation, Reading
@@ -28,37 +29,29 @@ _SAID = (
     r"(?: (?:just|already|actually|even|last|both|been))*(?: (?:tell|told|say|said|mention(?:ed)?"
     r"|(?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?))(?: about)?(?: to)?(?: (?:you|u|each other))?(?: about)?"
 )
-_WHEN: tuple[tuple[Recap, str], ...] = (
-    ("today", r"(?: so far)? (?:today|this (?:morning|afternoon|evening)|earlier today|so far today)"),
+_TALKED = "(?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?"
+_ASKS: tuple[tuple[Recap, str], ...] = (
+    ("just", rf"{_FRAME} just{_SAID}"),
+    ("so far", rf"{_FRAME} {_TALKED}(?: about)?(?: so far)?"),
+    (
+        "so far",
+        r"\W*(?:(?:so|ok|and)\W+)?(?:what|wat)(?:'?s| is| was| were)(?: all)?(?: the)? (?:(?:new|going on|up|happening)"
+        r"(?: with me| in my life)|(?:my|our)(?: (?:last|latest))? news)(?: again| lately| so far)?",
+    ),
+    (
+        "about me",
+        r"\W*(?:(?:so|ok|tell me|show me)\W+)?(?:what(?:'s)?|wat|everything|all|anything)(?: all| else| do| does)*"
+        r"(?: you| u)? (?:know|remember|learn(?:ed|t)?|have)(?: (?:on|about|of)) me(?: so far| now| by now)?",
+    ),
+    ("today", rf"{_FRAME}{_SAID}(?: so far)? (?:today|this (?:morning|afternoon|evening)|earlier today|so far today)"),
     (
         "last time",
-        r"(?: the)? (?:last (?:time|chat|conversation|session)|previously|before(?: this| today)?"
+        rf"{_FRAME}{_SAID}(?: the)? (?:last (?:time|chat|conversation|session)|previously|before(?: this| today)?"
         r"|in (?:our|the) (?:last|previous) (?:chat|conversation|session|talk)|when we last (?:spoke|talked|chatted))",
     ),
-    ("just", r"(?: (?:just now|right now|a (?:moment|minute|second) ago|now))"),
+    ("just", rf"{_FRAME}{_SAID} (?:just now|right now|a (?:moment|minute|second) ago|now)"),
 )
-_SO_FAR = re.compile(
-    rf"{_FRAME} (?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?(?: about)?(?: so far)?\W*\Z", re.IGNORECASE
-)
-_NEWS = re.compile(
-    r"\W*(?:(?:so|ok|and)\W+)?(?:what|wat)(?:'?s| is| was| were)(?: all)?(?: the)? (?:(?:new|going on|up|happening)"
-    r"(?: with me| in my life)|(?:my|our)(?: (?:last|latest))? news)(?: again| lately| so far)?\W*\Z",
-    re.IGNORECASE,
-)
-_JUST = re.compile(rf"{_FRAME} just{_SAID}\W*\Z", re.IGNORECASE)
-_ABOUT_ME = re.compile(
-    r"\W*(?:(?:so|ok|tell me|show me)\W+)?(?:what(?:'s)?|wat|everything|all|anything)(?: all| else| do| does)*"
-    r"(?: you| u)? (?:know|remember|learn(?:ed|t)?|have)(?: (?:on|about|of)) me(?: so far| now| by now)?\W*\Z",
-    re.IGNORECASE,
-)
-
-_ASKS: tuple[tuple[Recap, re.Pattern[str]], ...] = (
-    ("just", _JUST),
-    ("so far", _SO_FAR),
-    ("so far", _NEWS),
-    ("about me", _ABOUT_ME),
-    *((kind, re.compile(rf"{_FRAME}{_SAID}{when}\W*\Z", re.IGNORECASE)) for kind, when in _WHEN),
-)
+_PATTERNS = [(kind, pattern(rf"{source}\W*\Z")) for kind, source in _ASKS]
 
 MOST_FACTS, MOST_LINES = 12, 8
 """Most facts and most lines of a recap."""
@@ -72,9 +65,9 @@ FEW_FACTS = 4
 MAX_CHARACTERS = 160
 """Characters of a line from which only its first sentence is told."""
 
-_ORDER = ("name", "home", "occupation", "employer", "birthday")
-"""What is told first; then the people, then the rest."""
-
+_KINDS = list(FACTS.values())
+_REST = _KINDS.index(FACTS["{kind}"]) + 1
+"""The place of facts that are told after people, in the order in which they were learned."""
 _NAMING = frozenset(terms("name names called husbands wifes hi hello hey nice meet im i'm ive"))
 """Words of a line that a fact need not repeat."""
 
@@ -93,7 +86,7 @@ _NOTHING: dict[Recap, str] = {
 def parse_recap(text: str) -> Recap | None:
     """Which recap a message asks for; None if it asks about anything in particular."""
     plain = text.replace("’", "'")
-    return next((kind for kind, pattern in _ASKS if pattern.match(plain)), None)
+    return next((kind for kind, each in _PATTERNS if each.match(plain)), None)
 
 
 def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
@@ -149,9 +142,9 @@ def _head(kind: Recap, ask: Ask, lines: Sequence[Memory]) -> str:
 
 
 def _place(memory: Memory) -> int:
-    if memory.attribute in _ORDER:
-        return _ORDER.index(memory.attribute)
-    return len(_ORDER) + (memory.store != "relationship")
+    """The place of a fact in a recap, by the order of the registry."""
+    kind = kind_of(memory.relation, memory.store)
+    return min(_KINDS.index(kind), _REST) if kind else _REST
 
 
 def _is_covered(line: Memory, facts: Sequence[Memory]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from graph.language.patterns import pattern
+from graph.language.people import ADDRESSEE
 from graph.understanding.sentences import capitalise
 
 _PRONOUNS = {
@@ -33,13 +35,12 @@ _APOSTROPHES = {f"{word}nt": f"{word}n't" for word in _NOT} | {
     "shes": "she's",
     "theyre": "they're",
 }
-_AFTERTHOUGHT = re.compile(r"[\s,]+(?:btw|by the way|lol|lmao|haha+|hehe+|ugh|tbh|fyi|omg)\Z", re.IGNORECASE)
+_AFTERTHOUGHT = pattern(r"[\s,]+(?:btw|by the way|lol|lmao|haha+|hehe+|ugh|tbh|fyi|omg)\Z")
 """What people write after a message, and nobody says back to them."""
 _AFTERTHOUGHT_LENGTH = 20
 _CLOSING = " \t\n.!?…"
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)*")
 _HOUR = re.compile(r"\d ?\Z")
-_ADDRESSED = re.compile(r"\b(?:you|your|yours|u|ur|you['’]\w+)\b", re.IGNORECASE)
 
 
 def second_person(text: str) -> str:
@@ -47,7 +48,7 @@ def second_person(text: str) -> str:
 
     Missing apostrophes are added, and afterthoughts such as "lol" are left out.
     """
-    if _ADDRESSED.search(text):
+    if ADDRESSEE.search(text):
         return ""
     text = _without_afterthoughts(text)
     words = [(match.start(), match.end(), match[0]) for match in _WORD.finditer(text)]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from graph.language.facts import kind_of
 from graph.state import USER
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import latest_lines
@@ -24,15 +25,6 @@ ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 """Whether a word names a time ("Friday") does not depend on the day."""
 
 FACT_STORES: tuple[Store, ...] = ("profile", "relationship")
-
-FACTS = {
-    "name": "What's my name?",
-    "home": "Where do I live?",
-    "occupation": "What do I do for a living?",
-    "employer": "Where do I work?",
-    "birthday": "When is my birthday?",
-}
-"""What asks for a fact about the user, by attribute."""
 
 ALWAYS = ("What can you do?", "Who are you?")
 """What any persona can be asked."""
@@ -56,13 +48,9 @@ def _about_facts(facts: Sequence[Memory]) -> Iterator[str]:
         relation = fact.relation
         if relation is None or relation.head != YOU or fact.valid_to or fact.retracted_at or asked == 3:
             continue
-        if fact.store == "relationship":
-            question = f"Who is {relation.tail}?" if relation.tail else ""
-        elif fact.attribute.startswith("favourite "):
-            question = f"What is my {fact.attribute}?"
-        else:
-            question = FACTS.get(fact.attribute, "")
-        if question:
+        kind = kind_of(relation, fact.store)
+        question = kind.ask.format(what=relation.tail, kind=relation.name.removeprefix("favourite ")) if kind else ""
+        if question and relation.tail:
             asked += 1
             yield question
 

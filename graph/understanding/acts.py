@@ -29,6 +29,10 @@ ACTS = tuple(
 )
 """What a sentence may do; the last three are all that is neither small talk nor news."""
 
+LOSS, HARD, GOOD, CRISIS = NEWS = ("loss", "hard", "good", "crisis")
+"""The kinds of news. After a loss and in a crisis no memory is brought up; the day of good news is repeated."""
+SMALL_TALK = frozenset(ACTS[: ACTS.index(LOSS)])
+
 TELLING = frozenset("loss hard good crisis tells tells_and_asks".split())
 ASKING = frozenset("who_am_i asks tells_and_asks".split())
 """Acts that tell something worth keeping, and those that ask for what was told."""

@@ -10,62 +10,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from graph.language.patterns import any_word, pattern
+from graph.language.people import RELATIONS, canonical, wider
 from memory.bank.relations import YOU
 from memory.search.tokens import FUNCTION_WORDS
 from memory.types import Relation
 
-_SAME = tuple(
-    tuple(words.split("/"))
-    for words in (
-        "mother/mum/mom/mam",
-        "father/dad/daddy",
-        "grandmother/grandma/gran/granny/nan/nana",
-        "grandfather/grandpa/grandad/granddad",
-        "aunt/auntie",
-        "fiancé/fiancée/fiance/fiancee",
-        "child/kid/children",
-        "boss/manager/supervisor/line manager",
-        "flatmate/roommate/housemate",
-        "neighbour/neighbor",
-        "colleague/coworker/co-worker",
-        "friend/best friend/mate/best mate/pal",
-        "doctor/GP",
-        "dog/puppy/greyhound/labrador/lab/poodle/beagle/spaniel/terrier/collie/retriever/pug/dachshund/whippet/husky"
-        "/bulldog/corgi/chihuahua/mongrel/cockapoo/labradoodle",
-        "cat/kitten/tabby",
-        "niece/sister's daughter/brother's daughter",
-        "nephew/sister's son/brother's son",
-        "granddaughter/son's daughter/daughter's daughter/child's daughter",
-        "grandson/son's son/daughter's son/child's son",
-        "mother-in-law/husband's mother/wife's mother/spouse's mother",
-        "father-in-law/husband's father/wife's father/spouse's father",
-        "sister-in-law/husband's sister/wife's sister/brother's wife",
-        "brother-in-law/husband's brother/wife's brother/sister's husband",
-        "cousin/aunt's son/aunt's daughter/uncle's son/uncle's daughter",
-    )
-)
-"""Words for one kind of relation; the first stands for all."""
-_WIDER: Mapping[str, tuple[str, ...]] = {
-    "partner": ("husband", "wife", "boyfriend", "girlfriend", "fiancé", "spouse"),
-    "husband": ("spouse", "partner"),
-    "wife": ("spouse", "partner"),
-    "boyfriend": ("partner",),
-    "girlfriend": ("partner",),
-    "spouse": ("husband", "wife"),
-    "child": ("son", "daughter"),
-    "parent": ("mother", "father"),
-    "sibling": ("brother", "sister"),
-    "pet": (
-        *("dog", "cat", "rabbit", "bunny", "hamster", "guinea pig", "parrot", "budgie", "canary", "tortoise", "turtle"),
-        *("horse", "pony", "goldfish", "snake", "lizard", "gecko", "ferret", "rat", "mouse", "gerbil", "chicken"),
-        *("hen", "goat", "sheep", "duck", "donkey"),
-    ),
-}
-"""What else a kind may have been called when it was told."""
-_CANONICAL = {word.casefold(): words[0] for words in _SAME for word in words}
-_QUALITIES = r"(?:(?:older|elder|eldest|oldest|younger|youngest|big|little|baby|new|old|dear|late|own|best) )*"
-
-_ASKS_NAME = re.compile(r"\b(?:who|who's|whos|names?|called|named)\b", re.IGNORECASE)
+_ASKS_NAME = any_word("who|who's|whos|names?|called|named")
 """A question for a name must not be told it."""
 
 MOST_NAMES = 2
@@ -98,24 +49,9 @@ class People:
 
     def called(self, kind: str) -> tuple[str, ...]:
         """The names of those of a kind, by any word for it; none if they are too many to tell who is meant."""
-        asked = canonical(kind)
-        found = self.names.get(asked) or [name for wider in _WIDER.get(asked, ()) for name in self.names.get(wider, ())]
+        own, *further = wider(kind)
+        found = self.names.get(own) or [name for each in further for name in self.names.get(each, ())]
         return tuple(found) if len(found) <= MOST_NAMES else ()
-
-
-def canonical(kind: str) -> str:
-    """The word that stands for all words of a kind: "mother" for "mum", "niece" for "sister's daughter"."""
-    plain = re.sub(rf"\A{_QUALITIES}", "", " ".join(kind.casefold().split()))
-    whose, possessive, whom = plain.partition("'s ")
-    if possessive:
-        plain = f"{canonical(whose)}'s {canonical(whom)}"
-    return _CANONICAL.get(plain, plain)
-
-
-def fits(kind: str, asked: str) -> bool:
-    """Whether somebody of a kind is one of those asked about: a sister is a sibling, and a dog a pet."""
-    kind, asked = canonical(kind), canonical(asked)
-    return kind == asked or kind in map(canonical, _WIDER.get(asked, ()))
 
 
 def with_names(text: str, people: People) -> str:
@@ -158,10 +94,5 @@ def mention(name: str, text: str) -> re.Match[str] | None:
 
 
 def _of_kinds(people: People) -> re.Pattern[str]:
-    words = {word for same in _SAME for word in same if "'s " not in word}
-    known = words.union(people.names, _WIDER, *_WIDER.values())
-    kinds = "|".join(sorted(map(re.escape, known), key=len, reverse=True))
-    return re.compile(
-        rf"\b(?:my|our) {_QUALITIES}(?P<kind>{kinds})(?:(?:'s|s'?) (?P<further>{kinds})\b|s?\b)",
-        re.IGNORECASE,
-    )
+    kinds = "|".join(sorted(map(re.escape, RELATIONS.union(people.names)), key=len, reverse=True))
+    return pattern(rf"<MY>(?:best )?(?P<kind>{kinds})(?:(?:'s|s'?) (?P<further>{kinds})\b|s?\b)")

@@ -7,42 +7,31 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 
-from graph.understanding.aliases import People, canonical, kinds_in, mention
+from graph.language.patterns import pattern
+from graph.language.people import gender
+from graph.understanding.aliases import People, kinds_in, mention
 from graph.understanding.question import names_something, proper_names
 from graph.understanding.times import times_in
 from memory.types import TurnDraft
 
-_BACK = re.compile(
-    r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b",
-    re.IGNORECASE,
+_BACK = pattern(
+    r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
 )
 _SHORT = re.compile(r"\W*\w+(?:\s+\w+)?\W*")
 """Signs that a question refers to what was said: a joining word or a pronoun, or a length of one or two words."""
-_THING = re.compile(
+_THING = pattern(
     r"\b(?:it|those)\b(?!'?s? (?:that|is|time|my|true|ok(?:ay)?)\b)(?! (?:i|we|he|she|they|you)\b)"
-    r"|\b(?:that|there)\W*\Z",
-    re.IGNORECASE,
+    r"|\b(?:that|there)\W*\Z"
 )
 """A pronoun for a thing that the question itself does not name."""
-_OF_OWN = re.compile(
-    r"\b(?:my|our|your|the|an?|this|his|her|their) (?!(?:old|other|new|end|one|\w+ ones?)\b)\w{3,}", re.IGNORECASE
-)
+_OF_OWN = pattern(r"\b(?:my|our|your|the|an?|this|his|her|their) (?!(?:old|other|new|end|one|\w+ ones?)\b)\w{3,}")
 """A thing that the question names itself."""
-_PRONOUN = re.compile(r"\b(?:(?P<she>she|hers?)|(?P<he>he|him|his))(?P<is>'s|s(?= ))?\b", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"\A (?!(?:now|again|yet|today|ever|always|still|back|out|up|off)\b)[a-z]", re.IGNORECASE)
-_SOMEBODY = re.compile(r"\b(?:my|our) (?:new |old )?(?!own\b)[a-z]{3,}\b", re.IGNORECASE)
-_ASKS_WHO = re.compile(r"\b(?:who|whom|whos)\b|\bwho's\b|\bname\b|\bcalled\b", re.IGNORECASE)
+_PRONOUN = pattern(r"\b(?:(?P<she>she|hers?)|(?P<he>he|him|his))(?P<is>'s|s(?= ))?\b")
+_POSSESSIVE = pattern(r"\A (?!(?:now|again|yet|today|ever|always|still|back|out|up|off)\b)[a-z]")
+_SOMEBODY = pattern(r"\b(?:my|our) (?:new |old )?(?!own\b)[a-z]{3,}\b")
+_ASKS_WHO = pattern(r"\b(?:who|whom|whos)\b|\bwho's\b|\bname\b|\bcalled\b")
 _QUOTED = re.compile(r"“[^”]*”")
-_AT = re.compile(r"\b(?:in|at|near|to|from) \Z", re.IGNORECASE)
-
-_SHE = frozenset(
-    "mother sister wife girlfriend daughter niece aunt grandmother granddaughter mother-in-law sister-in-law landlady "
-    "hen".split()
-)
-_HE = frozenset(
-    "father brother husband boyfriend son nephew uncle grandfather grandson father-in-law brother-in-law "
-    "landlord".split()
-)
+_AT = pattern(r"\b(?:in|at|near|to|from) \Z")
 
 _ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 """Which words name a time does not depend on the day they are said."""
@@ -73,16 +62,16 @@ def resolve(text: str, dialogue: Sequence[TurnDraft], people: People) -> str:
     before = text[: first.start()]
     if names_somebody(before) or any(mention(name, before) for name in people.kinds):
         return text
-    others = _HE if first["she"] else _SHE
-    found = next((n for n in _mentions(dialogue, people) if canonical(people.kinds.get(n, n)) not in others), "")
+    pronoun = "she" if first["she"] else "he"
+    named = _mentions(dialogue, people)
+    found = next((name for name in named if gender(people.kinds.get(name, name)) in ("", pronoun)), "")
     if not found:
         return text
-    gender = "she" if first["she"] else "he"
 
     def replaced(match: re.Match[str]) -> str:
-        if not match[gender]:
+        if not match[pronoun]:
             return match[0]
-        word = match[gender].casefold()
+        word = match[pronoun].casefold()
         is_whose = word in ("his", "hers") or (word == "her" and _POSSESSIVE.match(text[match.end() :]))
         return f"{found}'s" if is_whose or match["is"] else found
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from graph.learning.feelings import GOOD_FEELINGS, HARD_FEELINGS, feeling_now, unwell
-from graph.replies.phrases import CRISIS, GOOD, HARD, NEWS, SMALL_TALK
+from graph.language.patterns import pattern
 from graph.understanding import acts
 from graph.understanding.classifier import KINDS, Classifier, Kind
 from graph.understanding.question import names_something
@@ -22,20 +20,18 @@ KNOWN_OF_USER = "what_do_you_remember"
 """Small talk that is answered by what was told."""
 _JOINING = (["and"], ["n"], ["or"])
 """First words of what goes on from before ("and back"), which is not small talk."""
-_OF_OTHERS = re.compile(r"\b(?:about|of|on) (?!(?:me|myself|us|now|late)\b)\w", re.IGNORECASE)
+_OF_OTHERS = pattern(r"\b(?:about|of|on) (?!(?:me|myself|us|now|late)\b)\w")
 """Asks what is known of somebody or something else."""
-_ONLY_ASKS = re.compile(
+_ONLY_ASKS = pattern(
     r"\W*(?:(?:and|but|so|since|till?|until|with|from|to|for|at) )?(?:when|where|who|why|what time|which(?: one)?"
-    r"|how(?: (?:long|much|many|old|come|often))?)\W*",
-    re.IGNORECASE,
+    r"|how(?: (?:long|much|many|old|come|often))?)\W*"
 )
 """A question word alone: after a question, it asks more of the same."""
-_CRISIS = re.compile(
+_CRISIS = pattern(
     r"\b(?:kill(?:ing)? myself|suicid\w*|(?:end|ending|take|taking) my (?:own )?life|self.?harm\w*"
     r"|(?:hurt|hurting|cut|cutting) myself(?= (?:again|on purpose|because|tonight|to)\b|\W*\Z)"
     r"|(?:want|wanna|wish i could|going) (?:to )?(?:die|be dead)|(?:don'?t|do not) want to (?:live|be alive)"
-    r"|better off (?:dead|without me)|no reason to live)\b",
-    re.IGNORECASE,
+    r"|better off (?:dead|without me)|no reason to live)\b"
 )
 
 
@@ -79,7 +75,7 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
     for view in sentences:
         said = _said(view, classifier)
         hardly_tell = hardly_tell and said.hardly_tells
-        intent = said.act if said.act in SMALL_TALK else ""
+        intent = said.act if said.act in acts.SMALL_TALK else ""
         joins = words(view.text)[:1] in _JOINING
         if joins or (intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text)):
             intent = ""
@@ -90,19 +86,19 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
         goes_on = follows_question and ((joins and said.asks) or _ONLY_ASKS.fullmatch(view.text))
         if goes_on:
             small_talk = intent = ""
-        if goes_on or (said.asks and not intent and not (said.act in NEWS and said.tells)):
+        if goes_on or (said.asks and not intent and not (said.act in acts.NEWS and said.tells)):
             asking.append(view)
         if not said.tells or not names_something(view.text):
             continue
         stating.append(view)
         tells = tells or not intent
-        news = news or _news(view.text, said.act)
+        news = news or (said.act if said.act in acts.NEWS else "")
     return Parts(tuple(stating), tuple(asking), "" if tells else small_talk, news, hardly_tell)
 
 
 def _said(view: View, classifier: Classifier) -> acts.Said:
     if _is_crisis(view.text):
-        return acts.Said(CRISIS, asks=False, tells=True)
+        return acts.Said(acts.CRISIS, asks=False, tells=True)
     if minilm.reads(view.text) or classifier.model == minilm.NAME:
         return acts.said(view.text)
     classes = classifier.classify(view.text, view.vector)
@@ -118,13 +114,3 @@ def _is_crisis(sentence: str) -> bool:
 def tells(text: str) -> bool:
     """Whether a text has a sentence that states something."""
     return any(acts.said(sentence).tells for sentence in split(text))
-
-
-def _news(sentence: str, act: str) -> str:
-    """The kind of news that a sentence tells, by what it does or by the feeling that it names."""
-    if act in NEWS:
-        return act
-    felt = feeling_now(sentence)
-    if felt in GOOD_FEELINGS:
-        return GOOD
-    return HARD if felt in HARD_FEELINGS or unwell(sentence) else ""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from graph.language.patterns import any_word, pattern
 from memory.search.tokens import FUNCTION_WORDS, content_terms, terms
 
 Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes or no", "thing"]
@@ -24,22 +25,18 @@ _WHEN = (
 )
 """Asks when; in "who helped me when I fell" and "when I fell, who helped?" the word only begins a clause."""
 
-_EXPECTS: tuple[tuple[Expects, re.Pattern[str]], ...] = (
-    ("ago", re.compile(rf"{_SPAN} (?:ago\b|{_PASSED}\b.{{0,99}}?\bsince\b|{_LEFT}(?:un)?till?\b)", re.I)),
-    ("duration", re.compile(r"\bhow long\b", re.I)),
-    (
-        "time",
-        re.compile(
-            rf"{_WHEN}|\b(?:what|which) (?:date|day|month|year|time|week|season)\b"
-            r"|什么时候|什么时间|何时|哪(?:一?天|年|个月)|几[月号]",
-            re.I | re.S,
-        ),
+_EXPECTS: Mapping[Expects, re.Pattern[str]] = {
+    "ago": pattern(rf"{_SPAN} (?:ago\b|{_PASSED}\b.{{0,99}}?\bsince\b|{_LEFT}(?:un)?till?\b)"),
+    "duration": any_word("how long"),
+    "time": pattern(
+        rf"(?s:{_WHEN})|\b(?:what|which) (?:date|day|month|year|time|week|season)\b"
+        r"|什么时候|什么时间|何时|哪(?:一?天|年|个月)|几[月号]"
     ),
-    ("number", re.compile(r"\bhow (?:many|much|old|often|far|tall|big)\b", re.I)),
-    ("person", re.compile(r"\bwho(?:m|se)?\b", re.I)),
-    ("place", re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|place|town)\b", re.I)),
-    ("yes or no", re.compile(rf"^\W*(?:{_AUXILIARY})\b", re.I)),
-)
+    "number": any_word("how (?:many|much|old|often|far|tall|big)"),
+    "person": any_word("who(?:m|se)?"),
+    "place": any_word("where|(?:what|which) (?:city|country|place|town)"),
+    "yes or no": pattern(rf"^\W*(?:{_AUXILIARY})\b"),
+}
 
 _FRAME = frozenset(
     terms(
@@ -105,7 +102,7 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
     `frequency` says how many of the `total` memories contain each of its terms. The words of `times`, the time
     expressions in it, are not terms: a memory is of that time by its date, not by naming it.
     """
-    expects: Expects = next((kind for kind, pattern in _EXPECTS if pattern.search(text)), "thing")
+    expects: Expects = next((kind for kind, each in _EXPECTS.items() if each.search(text)), "thing")
     timed = frozenset(term for expression in times for term in terms(expression))
     weights = {
         term: math.log(1 + total / (1 + frequency.get(term, 0))) * (FRAME_WEIGHT if term in _FRAME else 1.0)

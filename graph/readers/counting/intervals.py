@@ -15,6 +15,7 @@ from typing import Literal
 import number_parser  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
+from graph.language.patterns import first_search, pattern, patterns
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import Occurrence, day_happened, describe_day, times_in, when_happened
 from memory.dates.expressions import TimeExpression, describe_span
@@ -23,29 +24,24 @@ from memory.types import Memory
 AMONG = 8
 """Number of best memories between which all intervals are given: 28 pairs; 20 memories would make 190."""
 
-_COMPARES = re.compile(
+_COMPARES = pattern(
     r"\b(?:how (?:long|many|much)|when|before|after|between|since|until|till|ago|first|last|latest|earliest|earlier"
-    r"|later|sooner|order|days?|weeks?|months?|years?|passed|elapsed|apart)\b|多久|几天|多少|之前|之后|先|后",
-    re.IGNORECASE,
+    r"|later|sooner|order|days?|weeks?|months?|years?|passed|elapsed|apart)\b|多久|几天|多少|之前|之后|先|后"
 )
 
 LONGEST = 400
 """Most characters of a question that is parsed: on a pasted page the patterns would be slow."""
 
 _SPAN = r"\bhow (?:long|much time|many (?:day|week|month|year)s)\b"
-_APART = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"{_SPAN}.*?\bbetween (?P<a>.+) and (?P<b>.+)",
-        rf"{_SPAN} (?:before|after) (?P<a>.+?) (?:did|was|were|had) (?P<b>.+)",
-        rf"{_SPAN}.*?\b(?:since|after|from) (?P<a>.+?) (?:when|until|till|before|to when) (?P<b>.+)",
-        rf"{_SPAN} ago (?:did|was|were|had) (?P<a>.+?) when (?P<b>.+)",
-    )
+_APART = patterns(
+    rf"{_SPAN}.*?\bbetween (?P<a>.+) and (?P<b>.+)",
+    rf"{_SPAN} (?:before|after) (?P<a>.+?) (?:did|was|were|had) (?P<b>.+)",
+    rf"{_SPAN}.*?\b(?:since|after|from) (?P<a>.+?) (?:when|until|till|before|to when) (?P<b>.+)",
+    rf"{_SPAN} ago (?:did|was|were|had) (?P<a>.+?) when (?P<b>.+)",
 )
-_ORDER = re.compile(
+_ORDER = pattern(
     r"\b(?:which|what|who)\b.*?\b(?:first|earlier|earliest|(?P<last>last|later|latest|more recent(?:ly)?))\b"
-    r"(?:.*?[,:]|:?)\s*(?P<a>.+?),? or (?P<b>.+)",
-    re.IGNORECASE,
+    r"(?:.*?[,:]|:?)\s*(?P<a>.+?),? or (?P<b>.+)"
 )
 
 
@@ -62,9 +58,8 @@ def parse(text: str) -> Comparison | None:
     text = text.strip().rstrip("?？. ")
     if len(text) > LONGEST:
         return None
-    for pattern in _APART:
-        if match := pattern.search(text):
-            return Comparison("apart", (match["a"].strip(), match["b"].strip()))
+    if match := first_search(_APART, text):
+        return Comparison("apart", (match["a"].strip(), match["b"].strip()))
     if match := _ORDER.search(text):
         return Comparison("last" if match["last"] else "first", (match["a"].strip(), match["b"].strip()))
     return None
@@ -87,9 +82,9 @@ def ago(day: date, asked_on: date) -> str:
     return f"{length(day, asked_on)} {'ago' if day < asked_on else 'from now'}"
 
 
-ASKS_AGE = re.compile(r"\bhow old\b|\bwhat age\b", re.IGNORECASE)
+ASKS_AGE = pattern(r"\bhow old\b|\bwhat age\b")
 """Asks for somebody's age."""
-_BIRTHDAY = re.compile(r"\b(?:turn(?:s|ed|ing)?|birthday)\b", re.IGNORECASE)
+_BIRTHDAY = pattern(r"\b(?:turn(?:s|ed|ing)?|birthday)\b")
 _AGE = re.compile(
     r"(?<![\d.,:£$€])(?P<years>\d{1,3})(?![\d.:,]*\d)(?! ?(?:weeks?|months?|days?|hours?|kg|km|am|pm|%|when\b))"
 )
@@ -127,16 +122,13 @@ def _years(start: date, end: date) -> int:
     return int(apart.years) - ((apart.months, apart.days) < (0, 0))
 
 
-ASKS_LASTING = re.compile(
+ASKS_LASTING = pattern(
     r"\bhow (?:long|many (?P<unit>day|week|month|year)s)\b(?: (?!ago\b)\w+)?"
-    r" (?:have|has|hv|ive|i['’]ve|weve|we['’]ve)\b(?!.*\b(?:ago|since)\b)",
-    re.IGNORECASE,
+    r" (?:have|has|hv|ive|i['’]ve|weve|we['’]ve)\b(?!.*\b(?:ago|since)\b)"
 )
 """Asks how long something has been going on ("how long have I had the dog")."""
-_DURATION = re.compile(r"(?<![\d.,])(?P<count>\d{1,3}) ?(?P<unit>day|week|month|year)s?\b(?! ago)", re.IGNORECASE)
-_LENGTH = re.compile(
-    r"\b(?:\d|an?|half|fort)[\w.,]* ?(?:min(?:ute)?|hour|hr|day|night|week|month|year)s?\b|fortnight", re.I
-)
+_DURATION = pattern(r"(?<![\d.,])(?P<count>\d{1,3}) ?(?P<unit>day|week|month|year)s?\b(?! ago)")
+_LENGTH = pattern(r"\b(?:\d|an?|half|fort)[\w.,]* ?(?:min(?:ute)?|hour|hr|day|night|week|month|year)s?\b|fortnight")
 _DAYS = {"year": 365.25, "month": 30.44, "week": 7.0, "day": 1.0}
 
 
@@ -159,13 +151,12 @@ def lasted(question: str, words: str, told_on: date, asked_on: date) -> str | No
     return _count(int(days / _DAYS[wanted] + 0.1), wanted)
 
 
-ASKS_LENGTH = re.compile(
+ASKS_LENGTH = pattern(
     r"\bhow (?:long|many (?P<unit>day|night|week)s)\b"
-    r"(?! (?:have|has|had)\b)(?!.*\b(?:ago|since|until|till|before|after|between)\b)",
-    re.IGNORECASE,
+    r"(?! (?:have|has|had)\b)(?!.*\b(?:ago|since|until|till|before|after|between)\b)"
 )
 """Asks how long something lasts ("how many nights am I in Lisbon")."""
-_STRETCH = re.compile(r"[-–—]|\b(?:to|till?|until|and|through)\b", re.IGNORECASE)
+_STRETCH = pattern(r"[-–—]|\b(?:to|till?|until|and|through)\b")
 """Joins the two days that a time names: "4 to 9 December", but not "next week"."""
 
 

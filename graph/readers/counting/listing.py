@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from graph.language.patterns import pattern
 from graph.readers.composing import cited, same
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import SUFFICIENT, answers
@@ -35,9 +36,7 @@ ITEM_WORDS = 12
 LEAST_SURE = 0.5
 """Probability of the answering words from which they are the item, and not their sentence."""
 
-NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b", re.I
-)
+NUMBER = pattern(r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b")
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 _WORD = re.compile(r"[^\W_]+(?:['’/-][^\W_]+)*")
@@ -47,7 +46,7 @@ _NO_NOUNS = _AFTER | frozenset("i my the he she his her they their we our you yo
 _TIMES = frozenset("days weeks months years hours minutes seconds seasons dates".split())
 """Nouns of time: "which days", "how many weeks" ask for a time, not for a list."""
 
-_DURATION = re.compile(r"\b\w+ (?:day|week|month|year|hour|minute|second)s?\b", re.IGNORECASE)
+_DURATION = pattern(r"\b\w+ (?:day|week|month|year|hour|minute|second)s?\b")
 """Durations: in "two trips in three days" the days are not counted."""
 
 _ENUMERATES = re.compile(r"\w, [^,.!?]+,? (?:and|or) \w")

@@ -10,34 +10,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from graph.language.patterns import first_search, pattern, patterns
 from graph.readers.composing import cited
 from graph.readers.updates import answers
 from graph.state import Note, Reading
 from memory.types import Hit
 
-_IN_ALL = re.compile(
+_IN_ALL = pattern(
     r",?\s{0,3}\b(?:in total|al{1,2}\s?to?\s?ge?th?er|together|in all|all in all|combined|summed up|in sum)\b"
-    r"|\bthe (?:total|sum) (?:of|for)\b|\btotal\b",
-    re.IGNORECASE,
+    r"|\bthe (?:total|sum) (?:of|for)\b|\btotal\b"
 )
-_OF_MONEY = re.compile(
-    r"\b(?:how much|costs?|pay|paid|spen[dt]|c[oa]me to|price|money|earn(?:ed)?|owe[ds]?|bills?|fees?|rent)\b",
-    re.IGNORECASE,
+_OF_MONEY = pattern(
+    r"\b(?:how much|costs?|pay|paid|spen[dt]|c[oa]me to|price|money|earn(?:ed)?|owe[ds]?|bills?|fees?|rent)\b"
 )
 _COSTS = r"(?:cost|costs|c[oa]me to|set (?:me|us) back|add up to)"
-_NAMED = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\b(?:how much|what) (?:did|do|does|have|has|were|was) (?!(?:that|this|those|it|they|all)\b)"
-        rf"(?P<items>.{{3,200}}?) (?:me |us )?{_COSTS}\b",
-        rf"\A\W*(?P<items>[^?]{{3,200}}?),? (?:what|how much) .{{0,40}}\b{_COSTS}\b",
-    )
+_NAMED = patterns(
+    r"\b(?:how much|what) (?:did|do|does|have|has|were|was) (?!(?:that|this|those|it|they|all)\b)"
+    rf"(?P<items>.{{3,200}}?) (?:me |us )?{_COSTS}\b",
+    rf"\A\W*(?P<items>[^?]{{3,200}}?),? (?:what|how much) .{{0,40}}\b{_COSTS}\b",
 )
-_BETWEEN = re.compile(r",? (?:and|n|&|plus) (?:also )?|, ", re.IGNORECASE)
-_AMOUNT = re.compile(
+_BETWEEN = pattern(r",? (?:and|n|&|plus) (?:also )?|, ")
+_AMOUNT = pattern(
     r"(?P<sign>[£€$¥₹])?\s?(?<![\d.,:/])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d+(?:[.,]\d{1,2})?)(?![\d:/])"
-    r"(?P<thousands>k\b)?(?:\s?(?P<unit>[^\W\d_]+))?",
-    re.IGNORECASE,
+    r"(?P<thousands>k\b)?(?:\s?(?P<unit>[^\W\d_]+))?"
 )
 _UNITS = {
     "€": ("euro", "euros", "eur"),
@@ -46,7 +41,7 @@ _UNITS = {
     "₹": ("rupee", "rupees", "rs", "inr"),
     "¥": ("yen", "yuan", "rmb"),
 }
-_MEASURE = re.compile(r"(?:hour|minute|day|week|month|year|time|kilo|mile|metre|litre|degree)s?|kg|km", re.IGNORECASE)
+_MEASURE = pattern(r"(?:hour|minute|day|week|month|year|time|kilo|mile|metre|litre|degree)s?|kg|km")
 """Units of what is no money: "three hours" beside a price is not added to it."""
 
 _SIGN_OF = {name: sign for sign, names in _UNITS.items() for name in names}
@@ -73,7 +68,7 @@ def of_one(text: str) -> str:
 
 def of_each(text: str) -> list[str]:
     """A question for the sum of several things as one for each ("the tea and the bread"); none for one thing."""
-    match = next(filter(None, (pattern.search(text) for pattern in _NAMED)), None)
+    match = first_search(_NAMED, text)
     items = [item for each in _BETWEEN.split(match["items"]) if (item := each.strip())] if match else []
     return [f"how much did {item} cost" for item in items] if len(items) > 1 else []
 

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from graph.models.json_replies import REASONING
 from graph.models.limits import without_loop
 from graph.readers.talk import markup
 from graph.readers.talk.prompt import INSTRUCTION
 from graph.replies.recitation import recites
 
 _NOTES = re.compile(r"\A\s*<notes>(.*?)(?:</notes>|\Z)", re.DOTALL)
-_REASONING = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _TEMPLATE_MARK = re.compile(r"<\|[\w ]{1,30}\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]")
 _CITATION = re.compile(r"(?P<space>[ \t]?)\[(?P<numbers>\d{1,3}(?:, ?\d{1,3})*)\](?!\(|: ?\w+://)")
 _UNFINISHED = re.compile(r"(?:\s*\[[\d, ]*|\s*\[/?I?N?S?T?|<[|/\w ]{0,30})\Z")
@@ -61,7 +61,7 @@ class StreamedReply:
         self.text = text
 
     def _repaired(self, raw: str) -> str:
-        text = _REASONING.sub("", raw).lstrip()
+        text = REASONING.sub("", raw).lstrip()
         if noted := _NOTES.match(text):
             self.notes, text = noted[1].strip(), text[noted.end() :].lstrip()
         text = _before_template_mark(text) if _TEMPLATE_MARK.search(text) else text

@@ -1,0 +1,77 @@
+"""Compile patterns of English, in which slots stand for words and forms that many have in common.
+
+A slot is written <SO>; slots.toml and people.toml define them. `<MY><RELATIVE>` is "my little sister" or "our mum", and
+`<WHO>` captures the name of a person as `what`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+_SLOT = re.compile(r"<([A-Z_]+)>")
+
+
+def pattern(source: str) -> re.Pattern[str]:
+    """Compile a pattern with its slots filled; it matches in any case."""
+    return re.compile(fill(source), re.IGNORECASE)
+
+
+def patterns(*sources: str) -> tuple[re.Pattern[str], ...]:
+    """Compile several patterns."""
+    return tuple(map(pattern, sources))
+
+
+def any_word(text: str) -> re.Pattern[str]:
+    """Compile a pattern of whole words or phrases, separated by "|"."""
+    return pattern(rf"\b(?:{text})\b")
+
+
+def first_search(compiled: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
+    """The first place in a text of the first of several patterns that has one."""
+    return next(filter(None, (each.search(text) for each in compiled)), None)
+
+
+def fill(source: str) -> str:
+    """A pattern with its slots filled, without its line breaks and the spaces after them."""
+    return _SLOT.sub(lambda slot: f"(?:{fill(SLOTS[slot[1]])})", re.sub(r"\n *", "", source))
+
+
+def load(file: str) -> Mapping[str, Mapping[str, str]]:
+    """Read a table of this package."""
+    return tomllib.loads((_FOLDER / file).read_text("utf-8"))
+
+
+def listed(text: str) -> list[str]:
+    """The words of a list that are separated by spaces; "_" stands for a space within one."""
+    return [word.replace("_", " ") for word in text.split()]
+
+
+def _of_file(file: str) -> str:
+    """The words of a file, but its comments; grouped, so that a place in a text is not tried with each of them."""
+    lines = (_FOLDER / file).read_text("utf-8").split("\n")
+    every = sorted(" ".join(line for line in lines if line[:1] != "#").split())
+    groups = groupby(every, key=lambda word: word[:2])
+    return "|".join(f"{start}(?:{'|'.join(word[2:] for word in group)})" for start, group in groups)
+
+
+def _choice(phrases: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, phrases), key=len, reverse=True))
+
+
+_TABLE = load("slots.toml")
+SLOTS: Mapping[str, str] = {
+    **{name: _choice(listed(text)) for name, text in _TABLE["words"].items()},
+    **_TABLE["forms"],
+    **{
+        name.upper(): _choice(word for text in kinds.values() for kind in listed(text) for word in kind.split("/"))
+        for name, kinds in load("people.toml").items()
+    },
+    "NAMES_IN_LOWER_CASE": _of_file("names.txt"),
+    "PLACES_IN_LOWER_CASE": _of_file("places.txt"),
+}
+"""What stands for each slot."""

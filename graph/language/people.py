@@ -1,0 +1,55 @@
+"""What people and animals are to somebody: words for one relation, wider words for it, and "she" or "he"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from graph.language.patterns import any_word, fill, listed, load, pattern
+
+_TABLE = load("people.toml")
+_KINDS = [
+    (place, which, kind.split("/"))
+    for place in ("family", "around", "others", "animals")
+    for which, kinds in _TABLE[place].items()
+    for kind in listed(kinds)
+]
+_CANONICAL = {word.casefold(): words[0] for *_, words in _KINDS for word in words} | {
+    word: kind for kind, words in _TABLE["by_relation"].items() for word in words.replace("_", " ").split("/")
+}
+_CANONICAL["children"] = "child"
+_GENDER = {words[0]: which for _, which, words in _KINDS if which != "any"}
+_WIDER: Mapping[str, list[str]] = {kind: listed(words) for kind, words in _TABLE["wider"].items()} | {
+    "pet": [words[0] for place, _, words in _KINDS if place == "animals"]
+}
+_QUALITY = re.compile(fill(r"\A<QUALITY>(?:best )?"))
+
+SPEAKER, ADDRESSEE = any_word("i|im|me|my|mine|we|us|our"), pattern(r"\b(?:you|your|yours|u|ur)\b|[你您]")
+"""Words by which people speak of themselves, and of whom they speak to."""
+
+RELATIONS = frozenset({*_CANONICAL, *_CANONICAL.values(), *_WIDER}) - {word for word in _CANONICAL if "'s " in word}
+"""All words for what somebody is to somebody, in lower case."""
+
+
+def words_for(*places: str) -> list[str]:
+    """The words for those of some tables: "family", "around", "others", "animals"."""
+    return [word for place, _, words in _KINDS if place in places for word in words]
+
+
+def canonical(kind: str) -> str:
+    """The word that stands for all words of a kind: "mother" for "mum", "niece" for "sister's daughter"."""
+    plain = _QUALITY.sub("", " ".join(kind.casefold().split()))
+    whose, possessive, whom = plain.partition("'s ")
+    if possessive:
+        plain = f"{canonical(whose)}'s {canonical(whom)}"
+    return _CANONICAL.get(plain, plain)
+
+
+def wider(kind: str) -> tuple[str, ...]:
+    """The kinds that somebody asked for by this word may be, in canonical words: a spouse is a husband or a wife."""
+    return (canonical(kind), *map(canonical, _WIDER.get(canonical(kind), ())))
+
+
+def gender(kind: str) -> str:
+    """The pronoun for somebody of a kind, "she" or "he"; empty where it may be either."""
+    return _GENDER.get(canonical(kind).removesuffix("-in-law"), "")
