@@ -7,15 +7,16 @@ from pathlib import Path
 from types import ModuleType
 
 from eval import benchmarks
-from eval.benchmarks.dialsim.generation import folder as dialsim
+from eval.benchmarks.dialsim.generation import recipe as dialsim
 from eval.benchmarks.longmemeval import histories
-from eval.benchmarks.longmemeval.generation import users as longmemeval
-from eval.benchmarks.madial.generation import users as madial
+from eval.benchmarks.longmemeval.generation import recipe as longmemeval
+from eval.benchmarks.madial.generation import recipe as madial
 from eval.benchmarks.perltqa import training
-from eval.benchmarks.perltqa.generation import folder as perltqa
+from eval.benchmarks.perltqa.generation import recipe as perltqa
 from eval.cli.output import COMMANDS, DATA, JSON, progress_bars, show
 from eval.fetching.fetch import SOURCES, fetch
-from eval.making.generation import Generated, Generation, read_prompts
+from eval.making.generation import Generated, Generation
+from eval.making.prompts import read_prompts
 from eval.reporting.render import format_fraction
 from eval.runs.evaluator import Evaluator
 from graph.models.registry import chat_model

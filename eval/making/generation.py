@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,14 +21,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from eval.making.replies import Score
+from eval.making.prompts import Prompt
 from eval.metrics.answers import normalise
 from eval.runs.run import drop_partial_line, write_atomically
 from eval.types import Watch
 from graph.models.calls import Completion, ModelFailed, Unreachable
-from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from graph.models.json_replies import UnusableReply, ask_for_json
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
@@ -69,17 +68,13 @@ class GenerationPlan:
     threshold: int = 6
 
 
-class Part(BaseModel):
-    """A finished part, as its file has it; the number of replies to it, and what was left out by step and reason."""
+Part = dict[str, Any]
+"""A finished part as in its file: `replies` to it, what was `left_out` by step and reason, and what its recipe made."""
 
-    replies: int = 0
-    left_out: dict[str, int] = {}
-
+_PART = TypeAdapter(Part)
 
 AnyPlan = TypeVar("AnyPlan", bound=GenerationPlan)
-AnyPart = TypeVar("AnyPart", bound=Part)
 Item = TypeVar("Item")
-Reply = TypeVar("Reply", bound=StrictReply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +96,13 @@ class Generation(Generic[AnyPlan]):
 
     folder: Path
     plan: AnyPlan
-    prompts: Mapping[str, str]
+    prompts: Mapping[str, Prompt]
     model: BaseChatModel
     watch: Watch
     parts: list[Part] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
-    def make(
-        self, kind: str, items: Sequence[Item], shape: type[AnyPart], make: Callable[[Item, Writer], AnyPart]
-    ) -> Sequence[AnyPart]:
+    def make(self, kind: str, items: Sequence[Item], make: Callable[[Item, Writer], Part]) -> list[Part]:
         """Make a part of each item. Those that cannot be made are missing.
 
         Raises:
@@ -119,11 +112,11 @@ class Generation(Generic[AnyPlan]):
         place = self.folder / f"{kind}s"
         place.mkdir(exist_ok=True)
         files = {number: place / f"{number}.json" for number in range(1, len(items) + 1)}
-        made = {number: _read(file, shape) for number, file in files.items() if file.exists()}
+        made = {number: _read(file) for number, file in files.items() if file.exists()}
         for number, item in enumerate(items, start=1):
             if number in made:
                 continue
-            finished = [made[each] for each in sorted(made)]
+            finished = [part for _, part in sorted(made.items())]
             writer = Writer(self, f"{kind} {number}", finished, place / f"{number}.replies")
             try:
                 part = make(item, writer)
@@ -135,21 +128,20 @@ class Generation(Generic[AnyPlan]):
                     "same command again to go on"
                 ) from fault
             else:
-                part.replies, part.left_out = writer.replies, dict(writer.left_out)
-                write_atomically(files[number], part.model_dump_json(indent=1).encode())
-                made[number] = part
+                made[number] = {"replies": writer.replies, "left_out": dict(writer.left_out)} | part
+                _write(files[number], made[number])
             writer.file.unlink(missing_ok=True)
-        parts = [made[number] for number in sorted(made)]
+        parts = [part for _, part in sorted(made.items())]
         self.parts += parts
         return parts
 
     def write(self, name: str, value: object) -> None:
         """Write a file of the benchmark as JSON."""
-        write_atomically(self.folder / name, json.dumps(value, ensure_ascii=False, indent=1).encode())
+        _write(self.folder / name, value)
 
     def account(self, counts: Mapping[str, int]) -> Generated:
         """The account of what was made, with what the files hold."""
-        return Generated(counts, sum(part.replies for part in self.parts), self._left_out(), self.failed)
+        return Generated(counts, sum(part["replies"] for part in self.parts), self._left_out(), self.failed)
 
     def nothing(self, what: str) -> GenerationStopped:
         """The error that nothing came out that can be asked, with the reasons."""
@@ -165,16 +157,20 @@ class Generation(Generic[AnyPlan]):
 
     def _left_out(self) -> Mapping[str, int]:
         """What was left out over all parts, the most frequent first."""
-        return dict(sum((Counter(part.left_out) for part in self.parts), Counter[str]()).most_common())
+        return dict(sum((Counter(part["left_out"]) for part in self.parts), Counter[str]()).most_common())
 
 
-def _read(file: Path, shape: type[AnyPart]) -> AnyPart:
+def _read(file: Path) -> Part:
     try:
-        return shape.model_validate_json(file.read_bytes())
+        return _PART.validate_json(file.read_bytes())
     except ValidationError as fault:
         raise GenerationStopped(
             f"{file} is damaged ({fault.errors()[0]['msg']}). Delete it to make it again"
         ) from fault
+
+
+def _write(file: Path, value: object) -> None:
+    write_atomically(file, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
 def _with_numbers(reasons: Mapping[str, int]) -> list[str]:
@@ -199,7 +195,7 @@ class Writer:
 
     generation: Generation[Any]
     part: str
-    finished: Sequence[Any]
+    finished: Sequence[Part]
     file: Path
     step: str = ""
     replies: int = 0
@@ -232,20 +228,21 @@ class Writer:
             yield item
         self.generation.watch(self.place, len(items), len(items))
 
-    def ask(self, shape: type[Reply], name: str = "", /, **data: object) -> Reply:
-        """Return a reply about the data to the prompt of a name, by default the shape's.
+    def ask(self, name: str, **data: object) -> Any:  # noqa: ANN401  # of the form that the prompt says
+        """Return the reply about the data to the prompt of a name, with the fields of its form.
 
         Raises:
-            LeftOut: two replies do not have the shape, or there is none.
+            LeftOut: two replies do not have the form, or there is none.
             Unreachable: the model may reply another time.
         """
-        text = prompt(self.generation.prompts[name or shape.__name__], data)
+        prompt = self.generation.prompts[name]
+        text = prompt.fill(data)
         asked = sha256(text.encode()).hexdigest()
         if self._kept[asked]:
             self.replies += 1
-            return shape.model_validate(self._kept[asked].pop(0))
+            return prompt.reply.model_validate(self._kept[asked].pop(0))
         replies: list[Completion] = []
-        request = ask_for_json(self.generation.model, [("human", text)], shape, replies, max_tokens=MAX_TOKENS)
+        request = ask_for_json(self.generation.model, [("human", text)], prompt.reply, replies, max_tokens=MAX_TOKENS)
         try:
             reply = asyncio.run(request)
         except Unreachable:
@@ -258,20 +255,20 @@ class Writer:
             file.write(json.dumps({"asked": asked, "reply": reply.model_dump()}, ensure_ascii=False) + "\n")
         return reply
 
-    def require(self, what: str, shape: type[Reply], /, **data: object) -> Reply:
-        """Return a reply that the part cannot do without; `what` begins the message if there is none."""
+    def require(self, name: str, missing: str, **data: object) -> Any:  # noqa: ANN401  # as `ask`
+        """Return a reply that the part cannot do without; `missing` begins the message if there is none."""
         try:
-            return self.ask(shape, **data)
+            return self.ask(name, **data)
         except LeftOut as fault:
-            raise LeftOut(f"{what}{fault.__cause__}") from fault
+            raise LeftOut(f"{missing}{fault.__cause__}") from fault
 
-    def score(self, name: str, too_low: str, /, **data: object) -> int:
+    def score(self, name: str, too_low: str, **data: object) -> int:
         """Return the score from 0 to 10 that the model gives by the prompt of a name.
 
         Raises:
             LeftOut: it is below the threshold, for the reason `too_low`, or there is no usable reply.
         """
-        score = self.ask(Score, name, **data).score
+        score = int(self.ask(name, **data).score)
         leave_out_if(score < self.generation.plan.threshold, too_low)
         return score
 
@@ -286,16 +283,3 @@ class Writer:
     def drop(self, reason: str) -> None:
         """Count something that this step leaves out."""
         self.left_out[f"{self.step}: {reason}"] += 1
-
-
-def read_prompts(module: str) -> dict[str, str]:
-    """The instructions beside a module's file, by name: prompts.toml. Its text `form`, if any, replaces {form}."""
-    texts: dict[str, str] = tomllib.loads(Path(module).with_name("prompts.toml").read_text("utf-8"))
-    form = texts.pop("form", "")
-    return {name: text.replace("{form}", form) for name, text in texts.items()}
-
-
-def prompt(instruction: str, data: Mapping[str, object]) -> str:
-    """The data, a line each as JSON, then the instruction."""
-    lines = (f"{name.replace('_', ' ').capitalize()}: {quoted(value)}" for name, value in data.items())
-    return "\n".join(lines) + f"\n\n{instruction}"
