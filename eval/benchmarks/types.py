@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, zip_longest
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from eval.metrics.evidence import Scoring
@@ -50,6 +51,10 @@ HYBRID = (*ALONE, "time_filter=off", "search.dense_weight=0.5")
 
 RETRIEVERS = {"ALONE": ALONE, "BM25": BM25, "DENSE": DENSE, "HYBRID": HYBRID}
 """Settings by the names that tables.toml has for them."""
+
+
+BY_SESSION = Scoring("sessions")
+"""How most benchmarks are scored: what is found is sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,28 +145,40 @@ class Benchmark:
         return tuple(figure for figure in self.published_figures if figure.metric in wanted)
 
 
-def load_published(benchmark: str, folder: str = "") -> tuple[Published, ...]:
-    """Load the published figures of a benchmark from its folder; the file groups them by system and conditions."""
-    file = Path(__file__).with_name(folder or benchmark) / "published.json"
-    return tuple(
-        Published(benchmark, metric, value, run["n"], run["system"], run["conditions"], run["source"])
-        for run in json.loads(file.read_text("utf-8"))
-        for metric, value in run["values"].items()
+def declare(name: str, adapter: ModuleType, about: str, scoring: Scoring = BY_SESSION, *, title: str = "") -> Benchmark:
+    """A benchmark with what lies beside its adapter: tables of its paper, criteria of a judge, and published figures.
+
+    `tables.toml`: a row is a list of its label, its settings, and what it needs, by a name of `NEEDS` or in words. A
+    table has the rows of its `product`, each made of one of each list, and the other `rows`; its `settings` belong to
+    all of them. A name among settings or metrics stands for those that `RETRIEVERS` or the file give it; of two
+    settings of one name, the later is taken. "recall@1,5" is "recall@1" and "recall@5". Remarks may quote the file's
+    `texts`. `published.json` groups figures by system and conditions.
+    """
+    folder = Path(str(adapter.__file__)).parent
+    tables, published = folder / "tables.toml", folder / "published.json"
+    file: dict[str, Any] = {"tables": {}, "names": {}, "texts": {}, "remark": "", "criteria": {}}
+    if tables.exists():
+        file |= tomllib.loads(tables.read_text("utf-8"))
+    return Benchmark(
+        name,
+        title or adapter.TITLE,
+        about,
+        adapter.load,
+        scoring,
+        tuple(_tables(name, file)),
+        tuple(
+            Published(name, metric, value, run["n"], run["system"], run["conditions"], run["source"])
+            for run in (json.loads(published.read_text("utf-8")) if published.exists() else ())
+            for metric, value in run["values"].items()
+        ),
+        tuple(Criterion(*each) for each in file["criteria"].items()),
     )
 
 
-def load_tables(benchmark: str, folder: str = "") -> tuple[Preset, ...]:
-    """Load the tables of a benchmark's paper from its folder.
-
-    A row is a list: its label, its settings, and what it needs, by a name of `NEEDS` or in words. A table has the rows
-    of its `product`, each made of one of each list, and the other `rows`; its `settings` belong to all of them. A name
-    among settings or metrics stands for those that `RETRIEVERS` or the file give it; of two settings of one name, the
-    later is taken. "recall@1,5" is "recall@1" and "recall@5". Remarks may quote the file's `texts`.
-    """
-    file = _read_tables(folder or benchmark)
+def _tables(benchmark: str, file: Mapping[str, Any]) -> Iterator[Preset]:
     names = read_names(file["names"])
-    return tuple(
-        Preset(
+    for name, table in file["tables"].items():
+        yield Preset(
             name,
             table["title"],
             benchmark,
@@ -172,18 +189,6 @@ def load_tables(benchmark: str, folder: str = "") -> tuple[Preset, ...]:
             table.get("remark", file["remark"]).format(**file["texts"]),
             table.get("by", ""),
         )
-        for name, table in file["tables"].items()
-    )
-
-
-def load_criteria(benchmark: str) -> tuple[Criterion, ...]:
-    """Load what a judge scores a benchmark's answers by, from the file of its tables."""
-    return tuple(Criterion(name, meaning) for name, meaning in _read_tables(benchmark)["criteria"].items())
-
-
-def _read_tables(folder: str) -> dict[str, Any]:
-    file = Path(__file__).with_name(folder) / "tables.toml"
-    return {"names": {}, "texts": {}, "remark": ""} | tomllib.loads(file.read_text("utf-8"))
 
 
 def _rows(table: Mapping[str, Any], names: Mapping[str, Sequence[str]]) -> Iterator[Row]:
