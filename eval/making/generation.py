@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -61,11 +61,20 @@ def check_question(question: str, answer: str, asked: set[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GenerationPlan:
-    """How parts are made: by which model, by which draws, and the lowest score from 0 to 10 that is kept."""
+    """How parts are made: by which model, by which draws, and the lowest score from 0 to 10 that is kept.
+
+    `options` are those of the benchmark, such as how many questions are made of a memory.
+    """
 
     model: str
     seed: int = 0
     threshold: int = 6
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The plan as its file has it."""
+        fields = asdict(self)
+        return json.dumps(fields | fields.pop("options"))
 
 
 Part = dict[str, Any]
@@ -73,7 +82,6 @@ Part = dict[str, Any]
 
 _PART = TypeAdapter(Part)
 
-AnyPlan = TypeVar("AnyPlan", bound=GenerationPlan)
 Item = TypeVar("Item")
 
 
@@ -88,14 +96,14 @@ class Generated:
 
 
 @dataclass(slots=True)
-class Generation(Generic[AnyPlan]):
+class Generation:
     """One run that makes the parts of a benchmark in a folder, as far as it lacks them.
 
     `make` may be called for several kinds of parts; `account` and `nothing` speak of all of them.
     """
 
     folder: Path
-    plan: AnyPlan
+    plan: GenerationPlan
     prompts: Mapping[str, Prompt]
     model: BaseChatModel
     watch: Watch
@@ -150,7 +158,7 @@ class Generation(Generic[AnyPlan]):
 
     def _open_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        file, text = self.folder / "generation.json", json.dumps(asdict(self.plan))
+        file, text = self.folder / "generation.json", self.plan.to_json()
         if file.exists() and (before := file.read_text("utf-8")) != text:
             raise GenerationStopped(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
         write_atomically(file, text.encode())
@@ -193,7 +201,7 @@ class Writer:
     number, old and new.
     """
 
-    generation: Generation[Any]
+    generation: Generation
     part: str
     finished: Sequence[Part]
     file: Path
@@ -209,6 +217,11 @@ class Writer:
         for line in self.file.read_bytes().splitlines() if self.file.exists() else ():
             kept = json.loads(line)
             self._kept[kept["asked"]].append(kept["reply"])
+
+    @property
+    def plan(self) -> GenerationPlan:
+        """How the part is made."""
+        return self.generation.plan
 
     @property
     def place(self) -> str:
@@ -269,7 +282,7 @@ class Writer:
             LeftOut: it is below the threshold, for the reason `too_low`, or there is no usable reply.
         """
         score = int(self.ask(name, **data).score)
-        leave_out_if(score < self.generation.plan.threshold, too_low)
+        leave_out_if(score < self.plan.threshold, too_low)
         return score
 
     @contextmanager

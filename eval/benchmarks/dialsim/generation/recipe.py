@@ -31,7 +31,7 @@ from typing import Any
 
 from eval.benchmarks.dialsim.generation.script import Quiz, Scene, Show, read_quizzes, read_show
 from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
-from eval.making.generation import Generated, Generation, GenerationPlan, Part, Writer, leave_out_if
+from eval.making.generation import Generated, Generation, Part, Writer, leave_out_if
 from eval.making.quads import Quad, folded
 from eval.making.questions import DONT_KNOW, MOMENT, questions
 from eval.play.simulation.names import DEFAULT
@@ -55,13 +55,6 @@ _MUST_STAY = re.compile(r"\b(?:[A-Z]\w*|\d+)")
 """Names, months and numbers: words with a capital letter, but for "who" and its like at the beginning."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan(GenerationPlan):
-    """How the questions are made; `source` is the SHA-256 of the script and the quiz."""
-
-    source: str = ""
-
-
 @dataclass(slots=True)
 class Question:
     """A question asked in the session at `place`: `part` and `kind` say where in the file, `evidence` are days."""
@@ -76,7 +69,7 @@ class Question:
     styles: dict[str, str] = field(default_factory=dict)
 
 
-def generate(generation: Generation[Plan], script: Path, quiz: Path | None) -> Generated:
+def generate(generation: Generation, script: Path, quiz: Path | None) -> Generated:
     """Make what the folder lacks: facts of each session, evidence of each quiz question, styles; then the files.
 
     Raises:
@@ -86,7 +79,7 @@ def generate(generation: Generation[Plan], script: Path, quiz: Path | None) -> G
     show = read_show(script)
     quizzes = read_quizzes(quiz, show) if quiz else []
     sessions, seed = show.sessions, generation.plan.seed
-    generation.plan = replace(generation.plan, source=_digest(show, quizzes))
+    generation.plan = replace(generation.plan, options={"source": _digest(show, quizzes)})
     stated = generation.make("session", sessions, _read_facts)
     found = generation.make("question", quizzes, partial(_find_evidence, show))
     asked = [*_from_graph(show, _quads(sessions, stated), seed), *_from_quizzes(quizzes, found, show, seed)]

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -36,7 +35,6 @@ from eval.benchmarks.longmemeval.generation.sessions import (
 from eval.making.generation import (
     Generated,
     Generation,
-    GenerationPlan,
     GenerationStopped,
     LeftOut,
     Part,
@@ -55,13 +53,6 @@ BRIEF = 30
 
 RECENT = 10
 """Days before the question on which statements without a day of their own are said; more than a question has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan(GenerationPlan):
-    """Questions of each type for an attribute."""
-
-    questions: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +83,7 @@ def draw_attribute(seed: int, number: int) -> Attribute:
     return Random(seed).sample(ONTOLOGY, len(ONTOLOGY))[number - 1]
 
 
-def generate(generation: Generation[Plan], attributes: int) -> Generated:
+def generate(generation: Generation, attributes: int) -> Generated:
     """Make the users that the folder lacks, one for each attribute, then the files.
 
     Raises:
@@ -101,7 +92,7 @@ def generate(generation: Generation[Plan], attributes: int) -> Generated:
     """
     if attributes > len(ONTOLOGY):
         raise GenerationStopped(f"there are {len(ONTOLOGY)} attributes, and {attributes} are asked for")
-    users = generation.make("user", range(1, attributes + 1), partial(_make_user, generation.plan))
+    users = generation.make("user", range(1, attributes + 1), _make_user)
     doubtful = [each for user in users for each in user["doubtful"]]
     generation.write("doubtful.json", doubtful)
     questions = [question for user in users for question in user["questions"]]
@@ -117,11 +108,12 @@ def generate(generation: Generation[Plan], attributes: int) -> Generated:
     return generation.account(counts)
 
 
-def _make_user(plan: Plan, number: int, writer: Writer) -> Part:
+def _make_user(number: int, writer: Writer) -> Part:
+    plan = writer.plan
     attribute, key = draw_attribute(plan.seed, number), f"{plan.seed} {number}"
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
     maker = QuestionMaker(key, _background(attribute, today, writer), today, writer)
-    drafts = [draft for kind in KINDS for draft in maker.make_questions(kind, plan.questions)]
+    drafts = [draft for kind in KINDS for draft in maker.make_questions(kind, plan.options["questions"])]
     variant = maker.make_abstention(drafts)
     records, first = list[dict[str, Any]](), 1
     for draft in [*drafts, *([variant] if variant else [])]:

@@ -11,15 +11,13 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
-from eval.making.generation import Generated, Generation, GenerationPlan, Part, Writer, leave_out_if
+from eval.making.generation import Generated, Generation, Part, Writer, leave_out_if
 from eval.runs.run import write_atomically
 
 NAME = "MADial-Bench-generated"
@@ -33,21 +31,13 @@ MOST_SUITABLE = 7
 """Most memories that suit a dialogue (section 3.3.1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan(GenerationPlan):
-    """Events for each scene and emotion, and dialogues of each kind."""
-
-    events: int = 2
-    dialogues: int = 2
-
-
-def generate(generation: Generation[Plan], users: int) -> Generated:
+def generate(generation: Generation, users: int) -> Generated:
     """Make the users that the folder lacks, then the files.
 
     Raises:
         GenerationStopped: the folder was made by another plan, the model does not reply, or no dialogue was made.
     """
-    made = generation.make("user", range(1, users + 1), partial(_make_user, generation.plan))
+    made = generation.make("user", range(1, users + 1), _make_user)
     recall = Counter(dialogue["recall"] for user in made for dialogue in user["dialogues"])
     if not recall:
         raise generation.nothing("dialogue")
@@ -64,7 +54,7 @@ def generate(generation: Generation[Plan], users: int) -> Generated:
     return generation.account(counts | {f"{kind} dialogues": recall[kind] for kind in KINDS["dialogues"]})
 
 
-def _make_user(plan: Plan, number: int, writer: Writer) -> Part:
+def _make_user(number: int, writer: Writer) -> Part:
     """Make a user; what cannot be used or scores low is left out and counted.
 
     Raises:
@@ -76,19 +66,19 @@ def _make_user(plan: Plan, number: int, writer: Writer) -> Part:
     name = child["name"]
     is_taken = name.casefold() in {each.casefold() for each in taken}
     leave_out_if(is_taken or not name, f"the name {name!r} is taken or empty")
-    memories = list(_memories(plan, number, child, writer))
+    memories = list(_memories(number, child, writer))
     leave_out_if(not memories, "no memory was made")
-    return {"name": name, "memories": memories, "dialogues": list(_dialogues(plan, child, memories, writer))}
+    return {"name": name, "memories": memories, "dialogues": list(_dialogues(child, memories, writer))}
 
 
-def _memories(plan: Plan, number: int, child: dict[str, Any], writer: Writer) -> Iterator[dict[str, str]]:
+def _memories(number: int, child: dict[str, Any], writer: Writer) -> Iterator[dict[str, str]]:
     """Yield events that are remembered, each on its day."""
-    draw, remembered = Random(f"{plan.seed} {number}"), list[str]()
+    draw, most, remembered = Random(f"{writer.plan.seed} {number}"), writer.plan.options["events"], list[str]()
     pairs = [(scene, emotion) for scene in KINDS["scenes"] for emotion in KINDS["emotions"]]
     for scene, emotion in writer.each("memories", pairs):
         about = {"child": child, "scene": f"{scene}: {KINDS['scenes'][scene]}", "emotion": emotion}
         with writer.leave_out():
-            events = writer.ask("Events", **about, number=plan.events, remembered=remembered).events[: plan.events]
+            events = writer.ask("Events", **about, number=most, remembered=remembered).events[:most]
             for event in events:
                 day = FIRST_DAY + timedelta(days=draw.randrange((LAST_DAY - FIRST_DAY).days + 1))
                 with writer.leave_out():
@@ -98,16 +88,14 @@ def _memories(plan: Plan, number: int, child: dict[str, Any], writer: Writer) ->
                     yield {"time": day.isoformat(), "scene": scene, "emotion": emotion, "event": event}
 
 
-def _dialogues(
-    plan: Plan, child: dict[str, Any], memories: Sequence[dict[str, str]], writer: Writer
-) -> Iterator[dict[str, Any]]:
+def _dialogues(child: dict[str, Any], memories: Sequence[dict[str, str]], writer: Writer) -> Iterator[dict[str, Any]]:
     events = {place: memory["event"] for place, memory in enumerate(memories)}
     left = dict(events)
     planned = [
         ({"kind": kind, "recall": recall}, {"child": child} | words)
         for recall, kinds in KINDS["dialogues"].items()
         for kind, words in kinds.items()
-        for _ in range(plan.dialogues)
+        for _ in range(writer.plan.options["dialogues"])
     ]
     for names, about in writer.each("dialogues", planned):
         with writer.leave_out():

@@ -40,7 +40,6 @@ from eval.benchmarks.reading import gather
 from eval.making.generation import (
     Generated,
     Generation,
-    GenerationPlan,
     LeftOut,
     Part,
     Writer,
@@ -80,28 +79,13 @@ PARTNERS = "romantic partners"
 """The group of which a persona has one at most: a wife beside a girlfriend is an error of table 7."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan(GenerationPlan):
-    """Events for each relationship, and questions for each memory."""
-
-    events: int = 3
-    questions: int = 3
-
-
-def generate(generation: Generation[Plan], personas: int) -> Generated:
+def generate(generation: Generation, personas: int) -> Generated:
     """Make the personas that the folder lacks, then the benchmark's two files.
 
     Raises:
         GenerationStopped: the folder was made by another plan, the model does not reply, or no question was made.
     """
-    plan = generation.plan
-
-    def make(number: int, writer: Writer) -> Part:
-        bank = _make_bank(draw_seed(plan.seed, number), plan.events, writer)
-        name = bank["profile"]["Protagonist"]
-        return {"name": name, "bank": bank, "questions": _questions(name, bank, plan.questions, writer)}
-
-    made = generation.make("persona", range(1, personas + 1), make)
+    made = generation.make("persona", range(1, personas + 1), _make_persona)
     asked = [{persona["name"]: persona["questions"]} for persona in made if any(persona["questions"].values())]
     if not asked:
         raise generation.nothing("question")
@@ -113,6 +97,12 @@ def generate(generation: Generation[Plan], personas: int) -> Generated:
         "questions": sum(_number(group) for persona in made for group in persona["questions"].values()),
     }
     return generation.account(counts)
+
+
+def _make_persona(number: int, writer: Writer) -> Part:
+    bank = _make_bank(draw_seed(writer.plan.seed, number), writer)
+    name = bank["profile"]["Protagonist"]
+    return {"name": name, "bank": bank, "questions": _questions(name, bank, writer)}
 
 
 def _number(group: list[Any]) -> int:
@@ -159,11 +149,11 @@ def draw_seed(seed: int, number: int) -> Seed:
     )
 
 
-def _make_bank(seed: Seed, events: int, writer: Writer) -> Bank:
+def _make_bank(seed: Seed, writer: Writer) -> Bank:
     """Make a persona's memories; raises `LeftOut` if there is no name or no profile."""
     bank: Bank = {"profile": _profile(seed, _name(seed, writer), writer)}
     bank["social_relationship"] = dict(_relationships(seed, bank, writer))
-    bank["events"] = dict(_events(seed, bank, events, writer))
+    bank["events"] = dict(_events(seed, bank, writer))
     bank["dialogues"] = dict(_dialogues(seed, bank, writer))
     return _validated(bank, writer)
 
@@ -208,9 +198,9 @@ def _relationships(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str
                 names.append(name)
 
 
-def _events(seed: Seed, bank: Bank, events: int, writer: Writer) -> Iterator[tuple[str, dict[str, Any]]]:
+def _events(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, dict[str, Any]]]:
     profile, earlier = bank["profile"], {key: list[str]() for key in bank["social_relationship"]}
-    for key in writer.each("events", [key for key in earlier for _ in range(events)]):
+    for key in writer.each("events", [key for key in earlier for _ in range(writer.plan.options["events"])]):
         other, topic = bank["social_relationship"][key], seed.topic()
         day = f"{FIRST_DAY + timedelta(days=seed.draw.randrange(DAYS)):%Y-%m-%d}"
         told = {"person": profile, "other_person": other, "topic": topic, "date": day, "earlier_events": earlier[key]}
@@ -267,13 +257,13 @@ def _is_name(text: str) -> bool:
 # --- questions
 
 
-def _questions(name: str, bank: Bank, most: int, writer: Writer) -> dict[str, list[Any]]:
-    """Up to `most` questions about each memory of a bank, one about each field of the profile."""
+def _questions(name: str, bank: Bank, writer: Writer) -> dict[str, list[Any]]:
+    """Questions about each memory of a bank, one about each field of the profile."""
     questions: dict[str, list[Any]] = {section: [] for section in SECTIONS}
     asked: set[str] = set()
     for section, key, text in writer.each("questions", list(_memories(name, bank))):
         is_field = section == "profile"
-        items = list(_items(name, text, 1 if is_field else most, asked, writer))
+        items = list(_items(name, text, 1 if is_field else writer.plan.options["questions"], asked, writer))
         for item in items:
             item[REFERENCE] = key if is_field else str([key])
         if items:
