@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib import import_module
 
 import pytest
 
@@ -341,6 +342,16 @@ def test_an_interrupted_persona_goes_on_where_it_stopped(command, tmp_path):
     assert author.count("Dialogue") == 2
     assert not kept.exists()
     assert len(made(tmp_path)[0]["Ana Lima"]["dialogues"]) == 3
+
+
+@pytest.mark.parametrize("benchmark", ["dialsim", "longmemeval", "madial", "perltqa"])
+def test_each_prompt_shows_the_fields_of_its_reply(benchmark):
+    module = import_module(f"eval.benchmarks.{benchmark}.generation.recipe")
+    for prompt in read_prompts(module.__file__).values():
+        shown = re.findall(r'"(\w+)":', prompt.text.rpartition("Reply with JSON only: ")[2])
+        schema = prompt.reply.model_json_schema()
+        parts = [schema, *schema.get("$defs", {}).values()]
+        assert sorted(shown) == sorted(field for part in parts for field in part["properties"])
 
 
 def test_prompts_quote_their_data_as_json():
