@@ -6,6 +6,7 @@ network. What is remembered comes from the same importer that reads a user's own
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from eval.benchmarks.beam import adapter as beam
@@ -53,7 +54,9 @@ _ALL = (
         "Ten long conversations of two friends, 1,986 questions (Maharana et al., ACL 2024).",
         locomo.load,
         Scoring("sessions", official_answer=locomo_scores),
-        published_figures=load_published("locomo"),
+        load_tables("locomo"),
+        load_published("locomo"),
+        load_as_authors=partial(locomo.load, as_authors=True),
     ),
     Benchmark(
         "perltqa",
@@ -73,6 +76,7 @@ _ALL = (
         Scoring("items", official_ndcg=ndcg_madial, summed_up_ndcg=ndcg_madial, text_metrics=REPLY_METRICS),
         load_tables("madial-bench", "madial"),
         load_published("madial-bench", "madial"),
+        load_as_authors=partial(madial.load, as_authors=True),
     ),
     Benchmark(
         "dialsim",
