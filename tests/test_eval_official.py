@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from eval.benchmarks import BENCHMARKS, locomo_scores
+from eval.benchmarks import BENCHMARKS, locomo_scores, longmemeval_scores
 from eval.benchmarks.locomo.adapter import CATEGORIES, NOT_MENTIONED
 from eval.reporting.render import rules
-from eval.types import Gold, Prediction, Probe, Sample
+from eval.types import Gold, Prediction, Probe, RankedHit, Sample
 
 
 def answered(answer, gold, ability="", *, found=(), **said):
@@ -59,6 +59,55 @@ def test_locomos_f1_is_of_the_answer_as_it_was_given(category, gold, answer, val
 def test_a_letter_is_a_choice_to_locomos_script_and_what_is_no_letter_the_second(answer, first_is_right, value):
     choices = (NOT_MENTIONED, "On the lake") if first_is_right else ("On the lake", NOT_MENTIONED)
     assert locomo_scores(answered(answer, Gold(), "adversarial", choices=choices))["f1_official"] == value
+
+
+# --- LongMemEval: evaluate_retrieval and evaluate_retrieval_turn2session of src/retrieval/eval_utils.py
+
+MARKED = Gold(user_turns=("b_3", "b_5", "d_1"), user_sessions=("b", "d"))
+TURNS = ("a_1", "a_3", "b_1", "b_3", "c_1", "d_1", "b_5", "d_3", "c_3")
+OF_TURNS = {1: (0, 0, 0), 3: (0, 0, 0), 5: (1, 0, 0.190047), 10: (1, 1, 0.472479)}
+OF_SESSIONS = {1: (0, 0, 0), 3: (1, 0, 0.190047), 5: (1, 1, 0.337087), 10: (1, 1, 0.472479)}
+OF_WHOLE = {1: (0, 0, 0), 3: (1, 0, 0.5), 5: (1, 1, 0.75)}
+
+
+def hit(*units, indexed=()):
+    return RankedHit(units, units[0][0], "dialogue", 1.0, indexed=indexed)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [hit(turn) for turn in TURNS],
+        [
+            hit("a_1", "a_3"),
+            hit("b_1", "b_3"),
+            hit("c_1"),
+            hit("d_1"),
+            hit("b_3", "b_5"),
+            hit("d_3"),
+            hit("c_3", "c_1"),
+        ],
+        [hit(turn, f"{turn[0]}_{int(turn[2]) + 1}", indexed=(turn,)) for turn in TURNS],
+    ],
+    ids=["turns", "hits of several turns", "rounds, found by what the user said"],
+)
+def test_longmemevals_figures_count_turns_and_not_hits(found):
+    scores = longmemeval_scores(answered("", MARKED, found=found), (1, 3, 5, 10))
+    for of, wanted in (("turn_{}_official@{}", OF_TURNS), ("session_{}_official@{}", OF_SESSIONS)):
+        for k, values in wanted.items():
+            names = [
+                of.format(name, k).replace("session_ndcg", "ndcg") for name in ("recall_any", "recall_all", "ndcg")
+            ]
+            assert [scores[name] for name in names] == pytest.approx(values, abs=1e-6), (of, k)
+
+
+def test_sessions_that_are_stored_whole_are_ranked_as_sessions():
+    found = [hit("a_1", "a_3"), hit("b_1", "b_3", "b_5"), hit("c_1", "c_3"), hit("d_1", "d_3")]
+    scores = longmemeval_scores(answered("", MARKED, found=found), (1, 3, 5))
+    for k, values in OF_WHOLE.items():
+        names = (f"session_recall_any_official@{k}", f"session_recall_all_official@{k}", f"ndcg_official@{k}")
+        assert [scores[name] for name in names] == pytest.approx(values), k
+    assert [scores[f"turn_recall_any_official@{k}"] for k in (1, 3, 5)] == [0, 0, 1]
 
 
 # --- rules
