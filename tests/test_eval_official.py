@@ -9,6 +9,8 @@ import pytest
 
 from eval.benchmarks import BENCHMARKS, locomo_scores, longmemeval_scores
 from eval.benchmarks.locomo.adapter import CATEGORIES, NOT_MENTIONED
+from eval.benchmarks.madial.metrics import REPLY_METRICS, ndcg_madial
+from eval.metrics.retrieval import average_precision
 from eval.reporting.render import rules
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample
 
@@ -108,6 +110,34 @@ def test_sessions_that_are_stored_whole_are_ranked_as_sessions():
         names = (f"session_recall_any_official@{k}", f"session_recall_all_official@{k}", f"ndcg_official@{k}")
         assert [scores[name] for name in names] == pytest.approx(values), k
     assert [scores[f"turn_recall_any_official@{k}"] for k in (1, 3, 5)] == [0, 0, 1]
+
+
+# --- MADial-Bench: english_bleu of evaluate.py; average_precision_at_k and ndcg_at_k of embedding_score_new.py
+
+CHRISTMAS = "Remember when you danced at the Christmas party? Everyone had a great time!"
+
+
+@pytest.mark.parametrize(
+    ("reply", "values"),
+    [
+        ("I remember that you danced at the Christmas party!", (0.356211, 0.337932, 0.317664, 0.286174)),
+        ("Everyone had fun!", (0.023783, 0.020596, 0.011612, 0.008572)),
+        ("Nothing of it at all", (0.040379, 0.014276, 0.011438, 0.010848)),
+        ("Fun!", (0, 0, 0, 0)),
+        ("", (0, 0, 0, 0)),
+        (CHRISTMAS, (1, 1, 1, 1)),
+    ],
+)
+def test_madials_bleu_is_its_scripts_with_a_third_that_is_point_33(reply, values):
+    found = [REPLY_METRICS[f"bleu_{n}"](reply, [CHRISTMAS]) for n in (1, 2, 3, 4)]
+    assert found == pytest.approx(values, abs=1e-6)
+
+
+@pytest.mark.parametrize(("k", "precision", "ndcg"), [(1, 0, 0), (3, 0.166667, 0.63093), (5, 0.333333, 0.650921)])
+def test_madials_ranking_is_scored_as_its_script_does(k, precision, ndcg):
+    ranking, relevant = ("1", "2", "3", "5", "8"), {"2", "5", "7"}
+    assert average_precision(ranking, relevant, k) == pytest.approx(precision, abs=1e-6)
+    assert ndcg_madial(ranking, relevant, k) == pytest.approx(ndcg, abs=1e-6)
 
 
 # --- rules

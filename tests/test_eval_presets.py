@@ -147,6 +147,14 @@ def test_longmemevals_table_9_has_bm25_as_the_script_has_it_and_ours_beside_it()
     assert all(("as the script's" in row.label) == (each == "spaces") for row, each in zip(rows, words, strict=True))
 
 
+def test_madials_table_4_searches_for_the_dialogue_and_beside_it_for_the_last_message():
+    rows = [row for row in PRESETS["madial-table-4"].rows if not row.needs]
+    asked = {row.label: with_settings(Experiment(), list(row.settings)).questions for row in rows}
+    assert {label for label, questions in asked.items() if questions == "own"} == {
+        "embeddings, of the last message alone (not in the paper)"
+    }
+
+
 def test_perltqas_tables_have_the_numbers_of_the_paper():
     titles = {number: PRESETS[f"perltqa-table-{number}"].title for number in (3, 4, 5)}
     assert "fusion" in titles[3]
