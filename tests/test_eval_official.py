@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from eval.benchmarks import BENCHMARKS, locomo_scores, longmemeval_scores
+from eval.benchmarks import BENCHMARKS, dialsim_scores, locomo_scores, longmemeval_scores
 from eval.benchmarks.locomo.adapter import CATEGORIES, NOT_MENTIONED
 from eval.benchmarks.madial.metrics import REPLY_METRICS, ndcg_madial
 from eval.metrics.retrieval import average_precision
+from eval.play.simulation.choices import show
+from eval.play.simulation.names import rename
 from eval.reporting.render import rules
-from eval.types import Gold, Prediction, Probe, RankedHit, Sample
+from eval.types import Gold, History, Prediction, Probe, RankedHit, Sample
+from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 
 def answered(answer, gold, ability="", *, found=(), **said):
@@ -138,6 +141,58 @@ def test_madials_ranking_is_scored_as_its_script_does(k, precision, ndcg):
     ranking, relevant = ("1", "2", "3", "5", "8"), {"2", "5", "7"}
     assert average_precision(ranking, relevant, k) == pytest.approx(precision, abs=1e-6)
     assert ndcg_madial(ranking, relevant, k) == pytest.approx(ndcg, abs=1e-6)
+
+
+# --- DialSim: judge_eq of post_processing/process_answer.py, where the third of five choices is right
+
+CHOICES = ("Ann", "Bo", "Ross", "Cy", "I don't know.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ("C", 0),
+        ("(c)", 0),
+        ("Ross", 0),
+        ("I don't know.", 0),
+        ("[C]", 0),
+        ("(B)", 0),
+        ("", 0),
+        ("(C), not (A)", 0),
+        ("(C) or (e)", 0),
+        ("(C)", 1),
+        ("(C) Ross", 1),
+        ("The answer is (C).", 1),
+        ("(C) and (c)", 1),
+    ],
+)
+def test_dialsims_script_takes_one_letter_in_brackets_alone(answer, value):
+    asked = show("Mo: Who rows?", CHOICES, "multiple-choice")
+    sample = answered(answer, Gold(("Ross",), choice=2), question=asked, choices=CHOICES)
+    assert dialsim_scores(sample) == {"choice_accuracy_official": value}
+
+
+def test_choices_without_letters_have_no_score_of_dialsims_script():
+    asked = show("Mo: Who rows?", CHOICES, "unstructured")
+    assert dialsim_scores(answered("Ross", Gold(("Ross",), choice=2), question=asked, choices=CHOICES)) == {}
+
+
+@pytest.mark.parametrize(
+    ("title", "names", "said", "renamed"),
+    [
+        ("friends", "anonymised", "Rachel: ROSS, has Joey Monica's key?", "Linda: ROBERT, has John Patricia's key?"),
+        ("friends", "swapped", "Rachel: ROSS, has Joey Monica's key?", "Chandler: PHOEBE, has Monica Joey's key?"),
+        ("bigbang", "anonymised", "Raj: Rajesh, Sheldon, is my name.", "Michael: Rajesh, John, is my name."),
+        ("theoffice", "swapped", "Pam: Michael, Jim and Dwight left.", "Dwight: Pam, Michael and Ryan left."),
+    ],
+)
+def test_dialsims_shows_have_the_names_of_its_program(title, names, said, renamed):
+    speaker, text = said.split(": ")
+    probe = answered("", Gold(("Joey",)), askers={speaker: "Who is away?"}).probe
+    session = SessionDraft((TurnDraft(speaker, "other", text),))
+    history = rename(History(title, PersonaDraft("Agent"), (session,), (), (probe,)), names, seed=3)
+    (turn,) = history.sessions[0].turns
+    assert f"{turn.speaker}: {turn.text}" == renamed
 
 
 # --- rules

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from eval.benchmarks.beam import adapter as beam
 from eval.benchmarks.dialsim import adapter as dialsim
+from eval.benchmarks.dialsim.metrics import official_scores as dialsim_scores
 from eval.benchmarks.locomo import adapter as locomo
 from eval.benchmarks.locomo.metrics import official_scores as locomo_scores
 from eval.benchmarks.longmemeval import adapter as longmemeval
@@ -83,7 +84,7 @@ _ALL = (
         dialsim.TITLE,
         "Questions about TV-show scripts, asked while the show is running (Kim et al., 2024).",
         dialsim.load,
-        Scoring("sessions"),
+        Scoring("sessions", official_answer=dialsim_scores),
         load_tables("dialsim"),
     ),
     Benchmark(
