@@ -10,6 +10,7 @@ import pytest
 from eval.benchmarks import BENCHMARKS, dialsim_scores, locomo_scores, longmemeval_scores
 from eval.benchmarks.locomo.adapter import CATEGORIES, NOT_MENTIONED
 from eval.benchmarks.madial.metrics import REPLY_METRICS, ndcg_madial
+from eval.judging.rubric import order_score, tau_norm
 from eval.metrics.retrieval import average_precision
 from eval.play.simulation.choices import show
 from eval.play.simulation.names import rename
@@ -193,6 +194,28 @@ def test_dialsims_shows_have_the_names_of_its_program(title, names, said, rename
     history = rename(History(title, PersonaDraft("Agent"), (session,), (), (probe,)), names, seed=3)
     (turn,) = history.sessions[0].turns
     assert f"{turn.speaker}: {turn.text}" == renamed
+
+
+# --- BEAM: event_ordering_score of evaluation.py, with three events
+
+
+@pytest.mark.parametrize(
+    ("answer", "told", "theirs", "ours"),
+    [
+        ("x\ny\nz", [1, 2, 3], 1, 1),
+        ("x\ny\nz", [3, 2, 1], 0, 0),
+        ("x\n\ny\n\nz", [1, 2, 3], 0.833333, 1),
+        ("Intro:\n\nx\ny", [0, 2, 1], 0.236477, None),
+        ("x\ny", [0, 0], 0.122036, 0),
+        ("", [], 0.146447, 0),
+        ("x\nx\ny\nz", [1, 1, 2, 3], 0.666667, 0.571429),
+        ("\n\nz\nno\nno\n", [3, 0, 0], 0.374012, None),
+        ("  \nx\n  \ny", [2, 3], 0.333333, None),
+    ],
+)
+def test_beams_tau_counts_blank_lines_and_our_score_does_not(answer, told, theirs, ours):
+    assert tau_norm(3, answer, told) == pytest.approx(theirs, abs=1e-6)
+    assert ours is None or order_score(3, told) == pytest.approx(ours, abs=1e-6)
 
 
 # --- rules
