@@ -6,10 +6,12 @@ network. What is remembered comes from the same importer that reads a user's own
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from eval.benchmarks.beam import adapter as beam
 from eval.benchmarks.dialsim import adapter as dialsim
+from eval.benchmarks.dialsim.metrics import official_scores as dialsim_scores
 from eval.benchmarks.locomo import adapter as locomo
 from eval.benchmarks.locomo.metrics import official_scores as locomo_scores
 from eval.benchmarks.longmemeval import adapter as longmemeval
@@ -53,7 +55,9 @@ _ALL = (
         "Ten long conversations of two friends, 1,986 questions (Maharana et al., ACL 2024).",
         locomo.load,
         Scoring("sessions", official_answer=locomo_scores),
-        published_figures=load_published("locomo"),
+        load_tables("locomo"),
+        load_published("locomo"),
+        load_as_authors=partial(locomo.load, as_authors=True),
     ),
     Benchmark(
         "perltqa",
@@ -73,13 +77,14 @@ _ALL = (
         Scoring("items", official_ndcg=ndcg_madial, summed_up_ndcg=ndcg_madial, text_metrics=REPLY_METRICS),
         load_tables("madial-bench", "madial"),
         load_published("madial-bench", "madial"),
+        load_as_authors=partial(madial.load, as_authors=True),
     ),
     Benchmark(
         "dialsim",
         dialsim.TITLE,
         "Questions about TV-show scripts, asked while the show is running (Kim et al., 2024).",
         dialsim.load,
-        Scoring("sessions"),
+        Scoring("sessions", official_answer=dialsim_scores),
         load_tables("dialsim"),
     ),
     Benchmark(

@@ -123,7 +123,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark: how it is read and scored, also by a judge, its tables, and what others published on it."""
+    """A benchmark: how it is read and scored, also by a judge, its tables, and what others published on it.
+
+    `load_as_authors` reads the questions as the authors' program asks them, where that differs.
+    """
 
     name: str
     title: str
@@ -133,6 +136,7 @@ class Benchmark:
     presets: tuple[Preset, ...] = ()
     published_figures: tuple[Published, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    load_as_authors: Callable[[Path], Iterator[History]] | None = None
 
     def published(self, metrics: Iterable[str]) -> tuple[Published, ...]:
         """The published figures of these metrics."""
