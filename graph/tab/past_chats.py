@@ -1,4 +1,4 @@
-"""Chats: begin one, list past ones, find the one that the page's address names, resume one, and take back its end."""
+"""Chats: begin one, find the one that the page's address names, resume one, and take back its end."""
 
 from __future__ import annotations
 
@@ -6,37 +6,17 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
-from markupsafe import Markup
-
 from graph.replies.card import first_message
 from graph.tab import messages
 from graph.tab.first_personas import own_personas
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.request import parse_as_of
 from memory.bank.bank import Bank
-from memory.bank.queries.chats import citations, find_chat, last_chat, past_chats
+from memory.bank.queries.chats import citations, find_chat, last_chat
 from memory.bank.queries.deletion import Selection
 from memory.bank.queries.told import name_told
 from memory.forgetting.forget import forget_selected
-from memory.tab.templates import render
 from memory.types import Persona, Session
-
-LISTED = 100
-"""Chats in the list; older ones can be found in the Memory tab by their words."""
-
-OPEN_CHAT = """element.addEventListener("click", (event) => {
-  const link = event.target.closest("a[data-chat]");
-  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  trigger("select", { chat: link.dataset.chat });
-});"""
-"""A click on a chat of the list opens it without loading the page anew."""
-
-
-def render_chats(bank: Bank, persona_id: int | None, chat_id: str) -> Markup:
-    """Render the list of chats with a persona, the open one marked."""
-    chats = past_chats(bank, persona_id, LISTED) if persona_id is not None else []
-    return render("past_chats.html", chats=chats, open=chat_id, full=len(chats) == LISTED)
 
 
 def find_place(bank: Bank, address: Mapping[str, str]) -> tuple[int, str] | None:
