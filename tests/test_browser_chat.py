@@ -214,6 +214,42 @@ def test_the_last_message_is_asked_again_or_taken_back_with_all_that_came_of_it(
     assert not screen.faults
 
 
+def test_a_message_is_edited_and_sent_again_with_all_that_came_of_it_forgotten(app: App, screen: Screen) -> None:
+    screen.make_persona("Una")
+    page, composer, edited = screen.page, screen.page.locator("#composer textarea"), screen.page.locator("#edited")
+    screen.ask("My *locker* code is <4417>.")
+    screen.ask("I keep bees behind the shed.")
+    composer.press("ArrowUp")
+    expect(composer).to_have_value("I keep bees behind the shed.")
+    composer.press("Escape")
+    expect(edited).to_be_hidden()
+    expect(composer).to_have_value("")
+    page.locator("#chat [aria-label='Edit']").first.click()
+    expect(composer).to_have_value("My *locker* code is <4417>.")
+    expect(edited).to_be_visible()
+    expect(page.locator("#chat .user.message")).to_have_count(2)  # nothing is gone yet
+    composer.fill("My locker code is 5528.")
+    composer.press("Enter")
+    expect(edited).to_be_hidden()
+    expect(page.locator("#chat .user.message")).to_have_text(re.compile("5528"))
+    screen.asked = 1
+    assert "5528" in screen.ask("What is my locker code?")
+    screen.memory()
+    expect(page.locator("#memory-totals")).to_contain_text("(4 turns)")
+    assert not [path for path in app.home.glob("bank.db*") if b"4417" in path.read_bytes()]
+
+
+def test_a_message_is_copied_as_it_was_written(screen: Screen) -> None:
+    screen.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    written = "I like *stars*, <b>bold</b> and snake_case \\o/."
+    screen.ask(written)
+    screen.page.locator("#chat [aria-label='Copy message']").first.click()
+    assert screen.page.evaluate("navigator.clipboard.readText()") == written
+    screen.ask("Why is my cat called Comma?")
+    screen.page.locator("#chat .message-buttons-left [aria-label='Copy message']").last.click()
+    assert screen.page.evaluate("navigator.clipboard.readText()").endswith("[1]")
+
+
 def test_an_empty_message_does_nothing_and_a_long_one_is_answered(screen: Screen) -> None:
     screen.page.locator("#composer textarea").press("Enter")
     screen.page.wait_for_timeout(1500)

@@ -62,6 +62,44 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") closeDrawers();
 });
 
+// The pencil beside a message of the user, or the arrow up in an empty composer, puts it into the composer.
+const userRows = () => [...document.querySelectorAll("#chat .user-row")];
+
+document.addEventListener("click", (event) => {
+  const pencil = event.target.closest('#chat .message-buttons [aria-label="Edit"]');
+  if (!pencil) return;
+  event.stopPropagation();
+  window.editMessage(userRows().indexOf(pencil.closest(".message-buttons").previousElementSibling));
+  document.querySelector("#composer textarea").focus();
+}, true);
+
+document.addEventListener("keydown", (event) => {
+  if (!event.target.matches("#composer textarea")) return;
+  if (event.key === "Escape") document.querySelector("#edited")?.click();
+  if (event.key !== "ArrowUp" || event.target.value || !userRows().length) return;
+  event.preventDefault();
+  window.editMessage(userRows().length - 1);
+});
+
+// What is copied is the message as it was written, without the links and backslashes that the chat box needs.
+const isOfUser = (button) => button.closest(".message-buttons").classList.contains("message-buttons-right");
+let copied = null;
+document.addEventListener("click", (event) => {
+  copied = event.target.closest('#chat .message-buttons [aria-label="Copy message"]');
+}, true);
+
+const plain = (text, ofUser) => {
+  const said = text.replace(/\s*\[Remembered[^\]]*\]\(#remembered "[^]*$/, "");
+  if (ofUser) return said.replace(/\\([!-\/:-@[-`{-~])/g, "$1");
+  return said.replace(/\[([^\]]*)\]\(#unsupported "[^"]*"\)/g, "$1").replace(/(\[\d+\])\(#source-[\d-]+\)/g, "$1")
+    .replace(/\\(?=<[a-zA-Z/!?]|!\[|\][(:])/g, "");
+};
+
+if (navigator.clipboard) {
+  const write = navigator.clipboard.writeText.bind(navigator.clipboard);
+  navigator.clipboard.writeText = (text) => write(copied ? plain(text, isOfUser(copied)) : text);
+}
+
 // The chat fills the window from where it begins.
 const measureTop = () => {
   const columns = document.querySelector(".memoir-columns");

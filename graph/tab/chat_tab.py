@@ -43,6 +43,7 @@ class ChatTab:
         self.timer = gr.Timer(2, active=False)
         self.welcome = WelcomePanel(self.bank)
         with gr.Column(elem_classes="memoir-talk") as self.talk:
+            gr.HTML(render("open_chats.html"), padding=False, elem_classes="memoir-opener")
             with gr.Row(elem_classes="memoir-columns"):
                 with gr.Column(min_width=0, elem_classes="memoir-drawer memoir-chats"):
                     gr.HTML(render("chats_heading.html"), padding=False)
@@ -50,7 +51,9 @@ class ChatTab:
                     self.persona = self.chats.persona
                 with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
                     with gr.Row(elem_classes="memoir-place"):
-                        self.place = gr.HTML(padding=False, min_width=0, elem_id="place")
+                        self.place = gr.HTML(
+                            padding=False, min_width=0, elem_id="place", js_on_load=messages.EDIT_MESSAGE
+                        )
                         self.own = gr.Button(
                             "Use my own memory", size="sm", min_width=150, visible=False, elem_id="own"
                         )
@@ -58,7 +61,20 @@ class ChatTab:
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
                     self._build_side(choose_model)
             self.trace = TracePanel(self.bank, self.persona)
-        self._connect(page)
+        self.answering = Answering(
+            page,
+            self.assistant,
+            self.indexer,
+            self.learner,
+            self.box,
+            self.model,
+            self.chat,
+            self.sources,
+            self.timer,
+            self.trace,
+            self._where,
+        )
+        self._connect(page, self.answering)
 
     def _build_side(self, choose_model: bool) -> None:
         self.date_note = gr.HTML(padding=False, elem_id="date-note")
@@ -83,10 +99,12 @@ class ChatTab:
         self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
         self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
-    def _connect(self, page: gr.Blocks) -> None:
+    def _connect(self, page: gr.Blocks, answering: Answering) -> None:
         fresh = [
             self.box.bubbles,
+            self.box.composer,
             self.box.go_on,
+            self.box.edited,
             self.chat,
             self.as_of,
             self.forgetful,
@@ -100,11 +118,11 @@ class ChatTab:
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
         opened = [self.persona, self.proactive, self.chats.apart, self.timer, *ways_in, *fresh]
         # The only one: of two whose answers cross, Gradio's page may close the stream before it has heard the second.
-        page.load(self.open_page, None, [*opened, self.encoder.choice, *self.model.described], **PRIVATE)
+        loaded = page.load(self.open_page, None, [*opened, self.encoder.choice, *self.model.described], **PRIVATE)
         self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, None, opened, **PRIVATE)
-        self.chats.list.select(self.open_past_chat, self.chat, opened, **PRIVATE)
+        chosen = self.chats.list.select(self.open_past_chat, self.chat, opened, **PRIVATE)
         self.chats.deleted.change(self.leave_chat, [self.chat, self.chats.deleted], fresh, **PRIVATE)
         self.sources.select(self.show_sources, self.chat, self.sources, **PRIVATE)
         # A dropdown also sends "input" when the keyboard only passes through it.
@@ -123,25 +141,18 @@ class ChatTab:
         self.timer.tick(self.show_indexing, None, [self.indexing, self.timer], **PRIVATE)
         sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
         answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, self.place]
-        answered += [self.box.go_on, self.chats.list, self.chats.search, *self.trace.outputs]
+        answered += [self.box.go_on, self.box.edited, self.chats.list, self.chats.search, *self.trace.outputs]
         # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
         at_once = {"concurrency_limit": 4, "concurrency_id": "answer", "trigger_mode": "multiple", **PRIVATE}
-        answering = Answering(
-            self.assistant,
-            self.indexer,
-            self.learner,
-            self.box,
-            self.model,
-            self.chat,
-            self.sources,
-            self.timer,
-            self.trace,
-            self._where,
-        )
         self.box.composer.submit(answering.answer, sent, answered, **at_once)
+        for way_in in (loaded, chosen):
+            way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
         for button in (*self.box.suggestions, self.box.go_on):
             filled = button.click(lambda question: question, button, self.box.composer, **PRIVATE)
             filled.then(answering.answer, sent, answered, **at_once)
+        editing = [self.chat, self.box.composer, self.box.edited]
+        self.place.edit(answering.edit, self.chat, editing, **PRIVATE)
+        self.box.edited.click(answering.end_edit, self.chat, editing, **PRIVATE)
         self.box.bubbles.undo(answering.take_back, self.chat, answered, **PRIVATE)
         again = self.box.bubbles.retry(answering.take_back, self.chat, answered, **PRIVATE)
         again.then(answering.answer, sent, answered, **at_once)
@@ -150,7 +161,8 @@ class ChatTab:
 
     def open_page(self, request: gr.Request) -> Update:
         """Show the chat or the persona that the page's address names, or welcome a new user."""
-        place = find_place(self.bank, request.query_params)
+        running = self.answering.running.get(request.query_params.get("chat", ""))
+        place = (running.chat.persona_id, running.chat.id) if running else find_place(self.bank, request.query_params)
         shown = self.open_chat(*place) if place else self.show_welcome()
         return {**shown, self.encoder.choice: self.encoder.model_in_use(), **self.model.describe()}
 
@@ -262,12 +274,18 @@ class ChatTab:
 
     def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
         past = find_chat(self.bank, chat_id, persona.id) if persona else None
-        chat = resume(self.bank, past) if past else open_new(self.bank, persona, as_of)
+        running = self.answering.running.get(chat_id)
+        if running is not None:
+            chat = running.chat
+        else:
+            chat = resume(self.bank, past) if past else open_new(self.bank, persona, as_of)
         return {
             self.box.bubbles: gr.update(
                 value=messages.shown(chat.bubbles), placeholder=describe_persona(self.bank, persona)
             ),
+            self.box.composer: messages.ready(),
             self.box.go_on: gr.Button(visible=False),
+            self.box.edited: gr.Button(visible=False),
             self.chat: chat,
             self.as_of: as_of,
             self.forgetful: False,
@@ -280,11 +298,14 @@ class ChatTab:
     def _where(self, chat: Chat) -> Update:
         """Keep the chat in the page's address once it has begun, and in the list of chats."""
         past = find_chat(self.bank, chat.id, chat.persona_id)
-        address = {**({"chat": chat.id} if past else {}), "persona": chat.persona_id}
+        address = {
+            **({"chat": chat.id} if past or chat.id in self.answering.running else {}),
+            "persona": chat.persona_id,
+        }
         demo = find_sample(self.bank)
-        is_demo, title = demo is not None and demo.id == chat.persona_id, past.title if past else ""
+        is_demo = demo is not None and demo.id == chat.persona_id
         return {
-            self.place: render("chat_place.html", place=urlencode(address), title=title, demo=is_demo),
+            self.place: render("chat_place.html", place=urlencode(address), demo=is_demo),
             self.chats.search: "",
             **self.chats.show(chat),
         }
