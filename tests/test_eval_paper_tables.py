@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+import test_eval_benchmarks_locomo as locomo
 import test_eval_benchmarks_longmemeval as longmemeval
 import test_eval_benchmarks_madial as madial
 import test_eval_benchmarks_perltqa as perltqa
@@ -125,7 +126,7 @@ def test_replies_that_cannot_be_read_are_counted_beside_the_figures(one_table, c
 def test_every_row_that_needs_a_chat_model_runs_with_a_scripted_one(tmp_path, monkeypatch, capsys):
     """Of all papers; the model reads, classifies, reads times and replies in dialogues."""
     data = tmp_path / "data"
-    for name in ("longmemeval", "perltqa", "madial_bench", "dialsim"):
+    for name in ("longmemeval", "perltqa", "madial_bench", "dialsim", "locomo"):
         (data / name).mkdir(parents=True)
     longmemeval.write(data / "longmemeval", longmemeval.QUESTION)
     perltqa.write(data / "perltqa", {"Pia Lund": perltqa.CHARACTER}, [{"Pia Lund": perltqa.QUESTIONS}])
@@ -134,6 +135,7 @@ def test_every_row_that_needs_a_chat_model_runs_with_a_scripted_one(tmp_path, mo
     found = line | {"top-20-ids": [4, 3, 5, 6, 7, 8, 1], "bottom-10-ids": [2]}
     (data / "madial_bench" / "en_openai_top_20_bottom.json").write_text(json.dumps(found))
     write_show(data / "dialsim")
+    locomo.loaded(data / "locomo", locomo.WHERE)
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEMOIR_DATA", str(data))
 

@@ -6,10 +6,12 @@ network. What is remembered comes from the same importer that reads a user's own
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from eval.benchmarks.beam import adapter as beam
 from eval.benchmarks.dialsim import adapter as dialsim
+from eval.benchmarks.dialsim.metrics import official_scores as dialsim_scores
 from eval.benchmarks.locomo import adapter as locomo
 from eval.benchmarks.locomo.metrics import official_scores as locomo_scores
 from eval.benchmarks.longmemeval import adapter as longmemeval
@@ -42,6 +44,7 @@ _ALL = (
         locomo,
         "Ten long conversations of two friends, 1,986 questions (Maharana et al., ACL 2024).",
         Scoring("sessions", official_answer=locomo_scores),
+        load_as_authors=partial(locomo.load, as_authors=True),
     ),
     declare(
         "perltqa",
@@ -54,8 +57,14 @@ _ALL = (
         madial,
         "160 dialogues in which the assistant should bring up a fitting memory unprompted (He et al., NAACL 2025).",
         Scoring("items", official_ndcg=ndcg_madial, summed_up_ndcg=ndcg_madial, text_metrics=REPLY_METRICS),
+        load_as_authors=partial(madial.load, as_authors=True),
     ),
-    declare("dialsim", dialsim, "Questions about TV-show scripts, asked while the show is running (Kim et al., 2024)."),
+    declare(
+        "dialsim",
+        dialsim,
+        "Questions about TV-show scripts, asked while the show is running (Kim et al., 2024).",
+        Scoring("sessions", official_answer=dialsim_scores),
+    ),
     declare(
         "beam",
         beam,

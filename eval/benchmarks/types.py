@@ -95,7 +95,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark: how it is read and scored, also by a judge, its tables, and what others published on it."""
+    """A benchmark: how it is read and scored, also by a judge, its tables, and what others published on it.
+
+    `load_as_authors` reads the questions as the authors' program asks them, where that differs.
+    """
 
     name: str
     title: str
@@ -105,6 +108,7 @@ class Benchmark:
     presets: tuple[Preset, ...] = ()
     published_figures: tuple[Published, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    load_as_authors: Callable[[Path], Iterator[History]] | None = None
 
     def published(self, metrics: Iterable[str]) -> tuple[Published, ...]:
         """The published figures of these metrics."""
@@ -112,7 +116,15 @@ class Benchmark:
         return tuple(figure for figure in self.published_figures if figure.metric in wanted)
 
 
-def declare(name: str, adapter: ModuleType, about: str, scoring: Scoring = BY_SESSION, *, title: str = "") -> Benchmark:
+def declare(
+    name: str,
+    adapter: ModuleType,
+    about: str,
+    scoring: Scoring = BY_SESSION,
+    *,
+    title: str = "",
+    load_as_authors: Callable[[Path], Iterator[History]] | None = None,
+) -> Benchmark:
     """A benchmark with what lies beside its adapter: tables of its paper, criteria of a judge, and published figures.
 
     `tables.toml`: a row is a list of its label, its settings, and what it needs, by a name of `NEEDS` or in words. A
@@ -139,6 +151,7 @@ def declare(name: str, adapter: ModuleType, about: str, scoring: Scoring = BY_SE
             for metric, value in run["values"].items()
         ),
         tuple(Criterion(*each) for each in file["criteria"].items()),
+        load_as_authors,
     )
 
 

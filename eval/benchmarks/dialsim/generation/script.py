@@ -18,7 +18,7 @@ from eval.making.generation import GenerationStopped
 from graph.understanding.sentences import shorten
 from memory.importers.benchmarks import dialsim as script_format
 from memory.importers.reading.fields import parse_moment
-from memory.importers.reading.source import TextLine, read_lines
+from memory.importers.reading.source import read_lines
 from memory.types import TurnDraft
 
 MINUTE = timedelta(minutes=1)
@@ -100,8 +100,8 @@ def read_show(path: Path) -> Show:
 def _check_headings(file: Path) -> None:
     """Raise `GenerationStopped` at the first line that is under no date, or is a heading that cannot be read."""
     is_dated = False
-    for line in read_lines(file):
-        text = line.text.strip() if isinstance(line, TextLine) else ""
+    for line in read_lines(file, []):
+        text = line.text.strip()
         heading = script_format.HEADER.fullmatch(text)
         if heading and parse_moment(heading["date"].strip(), "%B %d, %Y"):
             is_dated = True
