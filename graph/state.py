@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from graph.readers import line_reader
 from graph.readers.line_reader import LineReader
 from graph.settings import PipelineSettings
 from graph.understanding.classifier import Classification, Classifier
+from graph.understanding.requests import Correction, PersonQuestion, Recap, Retraction
 from graph.understanding.times import Occurrence, when_happened
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
@@ -67,6 +69,7 @@ class Message:
 
     `small_talk` and `news` are intents of `graph.replies.phrases`, or empty. A message is `in_doubt` if what it asks
     may be meant as a statement; that is then among the statements, too. One that `only_asks` surely tells nothing.
+    `recap`, `person` and `correction` are what its form asks for, if it has one of those.
     """
 
     classes: Classification
@@ -79,6 +82,9 @@ class Message:
     news: str = ""
     in_doubt: bool = False
     only_asks: bool = False
+    recap: Recap | None = None
+    person: PersonQuestion | None = None
+    correction: Correction | Retraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,10 @@ class Note:
     def when(self) -> TimeSpan | None:
         """When it happened, if that is sure."""
         return self.occurrence.span if self.occurrence is not None and self.occurrence.sure else None
+
+
+CITATION = re.compile(r"\[(\d{1,3})\]")
+"""How an answer refers to a citation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +177,7 @@ class Revision:
     text: str
     sentence: str
     learned: tuple[LearnedMemory, ...] = ()
-    taken_back: tuple[int, ...] = ()
+    retracted: tuple[int, ...] = ()
 
 
 def drop(hits: Iterable[Hit], which: Callable[[Hit], bool], stage: DropReason, why: str) -> tuple[Hit, ...]:

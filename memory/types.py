@@ -47,7 +47,7 @@ class PersonaDraft:
     """Who the assistant is, and whose life its memory describes.
 
     `external_id` is the name the source gave to the history ("conv-26"); a persona is found by it as well as by name.
-    `manner` is a key of `graph.replies.manners.MANNERS`; any other text is kept for a language model and read as
+    `manner` is a key of `graph.replies.phrases.MANNERS`; any other text is kept for a language model and read as
     "plain".
     `proactive` says whether a feeling or a scene may bring up a memory that nobody asked for.
     `scenario`, `first_message` and `examples` (example dialogue) are as in a character card, for a chat model:

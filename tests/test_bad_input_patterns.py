@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graph.learning import corrections, feelings, from_rules, plain_facts
+from graph.learning import feelings, from_rules, plain_facts
 from graph.readers.chain_of_note import citing
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.talk import markup, passages, repairs
-from graph.replies import card, people, recaps, second_person
+from graph.replies import card, second_person
 from graph.tab import messages
-from graph.understanding import acts, follow_ups, question, sentences, times
+from graph.understanding import acts, follow_ups, question, requests, sentences, times
 from graph.understanding.aliases import People
 from memory.bank.queries.listing import stands_alone
 from memory.importers.benchmarks import dialsim, longmemeval
@@ -57,12 +57,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "question": lambda text: question.parse(text, 10, {}),
     "times": lambda text: times.times_in(text, NOW),
     "sentences": sentences.split,
-    "correction": corrections.parse_correction,
+    "correction": requests.parse_correction,
     "facts": lambda text: (*plain_facts.facts(text, "Ann", NOW), *plain_facts.endings(text, "Ann", NOW)),
     "feelings": lambda text: (feelings.emotion(text), feelings.scene(text)),
     "own sentences": lambda text: list(from_rules.own_sentences(text)),
-    "recap": recaps.parse_recap,
-    "people": people.asks_of_people,
+    "recap": requests.parse_recap,
+    "people": requests.parse_person,
     "second person": second_person.second_person,
     "comparison": intervals.parse,
     "list": listing.parse,

@@ -126,7 +126,7 @@ def test_a_checksum_is_of_the_content(tmp_path):
     assert checksum(tmp_path / "a") != before
 
 
-DECIDES = ("memory/bank.py", "graph/learning/names.txt", "graph/replies/news.toml", "eval/play/replay.py",
+DECIDES = ("memory/bank.py", "graph/language/names.txt", "graph/replies/news.toml", "eval/play/replay.py",
            "assets/models/reader.safetensors", "assets/models/news.npz")  # fmt: skip
 SHOWS = ("graph/tab/chat.py", "graph/README.md", "memory/__pycache__/bank.pyc", "assets/web/screen.css")
 

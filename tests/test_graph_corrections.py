@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graph.learning.corrections import Correction, Retraction, correct, parse_correction
+from graph.learning.corrections import correct
+from graph.understanding.requests import Correction, Retraction, parse_correction
 from memory.types import Memory, PersonaDraft
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -18,7 +18,7 @@ from graph.learning import from_model, from_rules
 from graph.learning.feelings import emotion, scene
 from graph.learning.from_rules import own_sentences
 from graph.learning.learner import Learner, learn_from_sessions
-from graph.learning.model_items import Part
+from graph.learning.model_items import Excerpt
 from graph.learning.summary import TermCounts, TermWeights
 from graph.models.calls import Unreachable
 from graph.models.registry import chat_model
@@ -444,7 +444,7 @@ def test_the_prompt_of_a_session_reads_so(bank):
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
 def test_what_was_said_stays_in_its_line(planted):
     turn = Turn(1, 1, 0, planted, "user", planted, JULY, "", "")
-    ((_, text),) = from_model.prompt(Part([(0, turn)]))
+    ((_, text),) = from_model.prompt(Excerpt([(0, turn)]))
     heading, line, *rest = text.split("\n")
     assert (heading[:13], "\n".join(rest)) == ("Conversation ", f"\n{from_model.INSTRUCTION}")
     speaker, end = json.JSONDecoder().raw_decode(line := line.removeprefix("user "))

@@ -5,7 +5,7 @@ from string import Formatter
 
 import pytest
 
-from graph.replies.manners import MANNERS, Manner, manner
+from graph.replies.phrases import MANNERS, Manner, manner
 
 HOLES = {
     "noted": {"text"},

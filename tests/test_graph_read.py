@@ -9,8 +9,7 @@ import pytest
 from graph.readers import line_reader
 from graph.readers.composing import MAX_NEAREST
 from graph.readers.stating import MAX_WORDS
-from graph.replies.manners import manner
-from graph.replies.phrases import SMALL_TALK
+from graph.replies.phrases import SMALL_TALK, manner
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 ANSWERED = {

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from graph.replies.recaps import parse_recap
 from graph.replies.second_person import said_to_user
+from graph.understanding.requests import parse_recap
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
 

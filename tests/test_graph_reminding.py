@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from graph.replies.manners import manner
-from graph.replies.phrases import NEWS
+from graph.replies.phrases import NEWS, manner
 from memory.errors import UnknownPersona
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.assistant import Assistant
-from graph.readers.talk.passages import Line, choose, like, split
+from graph.readers.talk.passages import Line, choose, resemblance, split
 from graph.readers.talk.prompt import INSTRUCTION, RESERVED, Content, alternating, messages, system_message, turns_of
 from graph.readers.talk.repairs import StreamedReply
 from graph.replies.recitation import recites
@@ -367,7 +367,7 @@ def test_the_passages_of_a_text_are_all_of_its_words_in_order(text):
 
 def test_passages_are_chosen_within_the_tokens_and_stay_in_order(marlow, embedder):
     memories = marlow.services.bank.memories(marlow.persona.id)
-    fit = like(embedder.encode_query(["When did I adopt the greyhound?"]), {})
+    fit = resemblance(embedder.encode_query(["When did I adopt the greyhound?"]), {})
     lines = choose(memories, fit, embedder, 60)
     assert ADOPTED in [line.words for line in lines]
     assert sum(len(line.words) for line in lines) <= 240

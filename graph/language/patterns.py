@@ -11,9 +11,10 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 _FOLDER = Path(__file__).parent
-_SLOT = re.compile(r"<([A-Z_]+)>")
+_SLOT = re.compile(r"<([A-Z]+(?:_[A-Z]+)*)>")
 
 
 def pattern(source: str) -> re.Pattern[str]:
@@ -41,7 +42,7 @@ def fill(source: str) -> str:
     return _SLOT.sub(lambda slot: f"(?:{fill(SLOTS[slot[1]])})", re.sub(r"\n *", "", source))
 
 
-def load(file: str) -> Mapping[str, Mapping[str, str]]:
+def load(file: str) -> dict[str, Any]:
     """Read a table of this package."""
     return tomllib.loads((_FOLDER / file).read_text("utf-8"))
 

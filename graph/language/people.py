@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from graph.language.patterns import any_word, fill, listed, load, pattern
 
-_TABLE = load("people.toml")
+_TABLE: Mapping[str, Mapping[str, str]] = load("people.toml")
 _KINDS = [
     (place, which, kind.split("/"))
     for place in ("family", "around", "others", "animals")
@@ -48,6 +48,12 @@ def canonical(kind: str) -> str:
 def wider(kind: str) -> tuple[str, ...]:
     """The kinds that somebody asked for by this word may be, in canonical words: a spouse is a husband or a wife."""
     return (canonical(kind), *map(canonical, _WIDER.get(canonical(kind), ())))
+
+
+def singular(kind: str) -> str:
+    """The canonical word of a kind that may be in the plural."""
+    plain = kind.casefold().replace("puppies", "puppy").replace("animal", "pet")
+    return canonical(plain if plain.endswith("ss") else plain.removesuffix("s"))
 
 
 def gender(kind: str) -> str:

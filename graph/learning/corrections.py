@@ -1,4 +1,4 @@
-"""Read messages that correct something ("no, I said Tuesday") or retract it ("forget that").
+"""Carry out messages that correct something ("no, I said Tuesday") or retract it ("forget that").
 
 The corrected words replace words of their kind in what the last reply quotes or cites, or in the last statement; where
 the wrong words are named, in the last statement that has them. If it is not clear what is meant, nothing changes. The
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from graph.language.patterns import first_search, pattern, patterns
+from graph.language.patterns import pattern, patterns
 from graph.learning.plain_facts import facts
-from graph.state import Ask, Revision
+from graph.state import CITATION, Ask, Revision
 from graph.understanding.parts import tells
+from graph.understanding.requests import Correction, Retraction
 from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import stated_time, times_in
 from memory.search.quotes import contains
@@ -32,33 +33,6 @@ RECENT = 8
 MOST_MEANT = 3
 """Most statements that one message may retract by naming them: "forget about Ann" must not empty a bank."""
 
-LONGEST = 300
-"""Most characters of a message that may correct something; a longer one tells a story."""
-
-_LEAD = (
-    r"(?:\b(?:no|nope|sorry|oops|wait|actually|correction|hm+|not quite|that(?:'s| is| was) (?:wrong|not right))\b\W+)"
-)
-_LEAD_ALONE = pattern(rf"\W*{_LEAD}{{1,3}}")
-_NOT = r"(?: i mean(?:t)?)?(?:[,;]? (?:and )?(?:not|instead of|rather than) (?P<wrong>[^,;]{1,80}?))?\W*$"
-_SAYING = r"(?:what )?(?:I|we) (?:said|meant|mean)(?: was| to say)?(?: that)?[:,]? (?P<right>.{1,160}?)"
-_CORRECTS = patterns(
-    rf"^\W*{_LEAD}{{0,3}}{_SAYING}{_NOT}",
-    rf"^\W*{_LEAD}{{1,3}}(?:it|that|this|he|she|they)(?:'s| is| was| were| should be| should have been| has to be) "
-    rf"(?P<right>.{{1,80}}?){_NOT}",
-    rf"^\W*{_LEAD}{{1,3}}(?:make|change) (?:it|that)(?: to)? (?P<right>.{{1,80}}?){_NOT}",
-    r"^\W*(?:it|that|this)(?:'s| is| was)(?P<right> .{1,80}?)[,;]? (?:and )?not (?P<wrong>[^,;]{1,80}?)\W*$",
-    r"^\W*(?:no\W+)?not (?P<wrong>[^,;]{1,80}?)[,;]? (?:but )?(?P<right>[^,;]{1,80}?)\W*$",
-    rf"^\W*{_LEAD}{{1,3}}(?P<right>[^,;]{{1,80}}?)[,;] (?:and )?not (?P<wrong>[^,;]{{1,80}}?)\W*$",
-    rf"^\W*{_LEAD}{{1,3}}(?!(?:I|we|my|our|he|she|they|it|you|there)\b)"
-    rf"(?P<right>(?:(?:on|in|at|the) )?[\w:.-]+(?: [\w:.-]+){{0,3}}){_NOT}",
-)
-_RETRACTS = pattern(
-    r"^\W*(?:(?:please|ok|okay|oh|no|actually|sorry|and|just|you can|you should)\b\W*)*"
-    r"(?:forget|scratch|strike|unsay|disregard|ignore|don't remember|take back)"
-    r"(?: about)? (?:(?:that|it|this|what I(?: just| have)? (?:said|told you))(?: please| again)?\W*$"
-    r"|(?:(?:that|what I(?: just| have)? (?:said|told you)(?: about| that)?|about|it that) )?(?P<what>.{3,160}?)\W*$)"
-)
-_CITATION = re.compile(r"\[\d+\]")
 _BEFORE = pattern(r"^(?:on|in|at|by|for) ")
 _CLAUSE = pattern(r"^(?:I|we|my|our|he|she|they|it|the|there)\b(?:'\w+)? \w+ \w+")
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b(?!I\b|I')[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
@@ -72,35 +46,15 @@ _KINDS = patterns(
 """Parts of a time that are corrected alone: "Monday at 3 pm" keeps its hour if only the day was wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """The right words, the wrong ones if the message names them, and the sentence that corrects."""
-
-    right: str
-    wrong: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Retraction:
-    """The words that name what to retract, empty for the last statement; and the sentence that retracts."""
-
-    what: str
-    sentence: str
-
-
 FindDerived = Callable[[Memory], Sequence[Memory]]
 """Finds all memories from the turns of a memory, including itself."""
 
 
-def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
+def revise(parsed: Correction | Retraction, ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
     """What a message corrects or retracts: of this chat's statements, or of what its replies quote or cite."""
-    parsed = parse_correction(ask.text)
-    if parsed is None:
-        return None
     reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
     quoted = [hit.memory for hit in hits if any(contains(reply, sentence) for sentence in split(hit.memory.text))]
-    cited = bank.cited_in_chat(ask.persona.id, ask.chat_id)[: len(set(_CITATION.findall(reply)))]
+    cited = bank.cited_in_chat(ask.persona.id, ask.chat_id)[: len(set(CITATION.findall(reply)))]
     recent = [m for m in bank.chat_memories(ask.persona.id, ask.chat_id, 2 * RECENT) if tells(m.text)][:RECENT]
     # What the last reply quotes or cites comes first: "no, ..." answers it, or else the statement before it.
     answered = [*(m for m in recent if contains(reply, m.text)), *quoted, *cited] or recent[:1]
@@ -112,21 +66,6 @@ def revise(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
     if isinstance(parsed, Correction):
         return correct(parsed, statements, derived, ask.as_of)
     return retract(parsed, statements, hits, derived)
-
-
-def parse_correction(text: str) -> Correction | Retraction | None:
-    """Parse a message that corrects or retracts something; None for any other, and for questions."""
-    if len(text) > LONGEST or "?" in text:
-        return None
-    plain = text.replace("’", "'").strip()
-    if match := _RETRACTS.match(plain):
-        return Retraction((match["what"] or "").strip(), text)
-    first, *rest = split(plain) or [""]
-    sentence = f"{first} {rest[0]}" if rest and _LEAD_ALONE.fullmatch(first) else first
-    match = first_search(_CORRECTS, sentence)
-    if match is None:
-        return None
-    return Correction(match["right"].strip(" ,;.!"), (match["wrong"] or "").strip(" .!"), sentence)
 
 
 def correct(
@@ -169,7 +108,7 @@ def retract(
     related = {m.id: m for memory in targets for m in (memory, *derived(memory))}
     taken = tuple(m.id for m in related.values() if m.retracted_at is None and m.attribute != SUMMARY)
     old = tuple({m.id: m for m in targets}.values())
-    return Revision(old, "", retraction.sentence, taken_back=taken) if taken else None
+    return Revision(old, "", retraction.sentence, retracted=taken) if taken else None
 
 
 def _corrected(correction: Correction, memory: Memory) -> str:

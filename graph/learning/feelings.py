@@ -16,6 +16,11 @@ _FEELS = pattern(
     r"(?: (?:so|very|really|quite|pretty|too|just|still|extremely|incredibly|a bit|a little))*"
     rf" {_WORD}(?! to (?:say|report))"
 )
+_FIRST = pattern(
+    r"\A\W*(?:(?:so|just|really|absolutely|totally|completely|pretty|quite|a bit|bit) )?"
+    rf"(?P<word>{'|'.join(listed(_TABLE['in_sentences']['first']))})"
+    r"(?=,|;| -| (?:about|that|cos|cause|because|for|of|after|i|we|my|it)\b)"
+)
 _COURTEOUS = pattern(
     rf"\b(?:I|we)(?:'?m|'re| am| are)(?: (?:so|very|really|always|just))? {_WORD} "
     r"(?:to|for you|that|you|your|we|my|it)\b"
@@ -28,7 +33,7 @@ LEAST_WORDS = 5
 _SCENE = pattern(
     r"\b(?:at|in|on|to|from|by|near|during)"
     r"(?: (?:the|my|our|a|an|his|her|their|this|that|your|local|old|new|[A-Z]\w{1,20}(?:'s)?)){0,3}"
-    rf" (?P<scene>{'|'.join(listed(_TABLE['scenes']['places']))})\b"
+    rf" (?P<scene>{'|'.join(listed(_TABLE['in_sentences']['scenes']))})\b"
 )
 
 
@@ -37,7 +42,7 @@ def emotion(sentence: str) -> str:
     plain = sentence.replace("’", "'")
     if len(plain.split()) < LEAST_WORDS or _COURTEOUS.search(plain):
         return ""
-    match = _FEELS.search(plain)
+    match = _FEELS.search(plain) or _FIRST.match(plain)
     return _MEANS[match["word"].casefold()] if match else ""
 
 

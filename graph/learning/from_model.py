@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from graph.learning import from_rules
-from graph.learning.model_items import MAX_TEXT, Item, Part, content, memories_of
+from graph.learning.model_items import MAX_TEXT, Excerpt, Item, content, memories_of
 from graph.learning.summary import TermWeights, summary
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, estimated_tokens
@@ -69,7 +69,7 @@ class SessionReply(StrictReply):
     summary: Annotated[str, Field(json_schema_extra={"maxLength": MAX_SUMMARY})]
 
 
-def learn(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) -> tuple[LearnedMemory, ...]:
+def learn(turns: Sequence[SessionTurn], model: BaseChatModel, background: Excerpt) -> tuple[LearnedMemory, ...]:
     """Learn from the turns of a session by a chat model; a long session is read in parts. `background` has no turns.
 
     Rules learn the facts in plain forms and what has ended, as they do at once in a chat; the model adds to them.
@@ -90,14 +90,14 @@ def learn(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) 
     return (*learned, *_summary(" ".join(gists), turns))
 
 
-def parts(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) -> Iterator[Part]:
+def parts(turns: Sequence[SessionTurn], model: BaseChatModel, background: Excerpt) -> Iterator[Excerpt]:
     """The turns with news and the assistant's, in parts of a length that the model can read, with facts that fit."""
     free = (context_length(model) or UNKNOWN_CONTEXT) - MAX_TOKENS - estimated_tokens(INSTRUCTION)
     of_facts = min(KNOWN_TOKENS, free // 4)
     chunks: list[list[tuple[int, Turn]]] = [[]]
     for line in ((place, each.turn) for place, each in enumerate(turns) if each.news or each.turn.role == "assistant"):
         longer = [*chunks[-1], line]
-        if len(longer) > 1 and estimated_tokens("\n".join(_lines(Part(longer)))) > min(PART_TOKENS, free - of_facts):
+        if len(longer) > 1 and estimated_tokens("\n".join(_lines(Excerpt(longer)))) > min(PART_TOKENS, free - of_facts):
             # An answer is understood with the question before it.
             chunks.append([before for before in longer[-2:-1] if before[1].role == "assistant"])
         chunks[-1].append(line)
@@ -106,7 +106,7 @@ def parts(turns: Sequence[SessionTurn], model: BaseChatModel, background: Part) 
             yield _with_fewer_facts(replace(background, turns=chunk), of_facts)
 
 
-def _with_fewer_facts(part: Part, limit: int) -> Part:
+def _with_fewer_facts(part: Excerpt, limit: int) -> Excerpt:
     """The part with the facts that share most words with it, the latest of equal ones, as many as the limit allows."""
     spoken = content(" ".join(turn.text for _, turn in part.turns))
     facts = sorted(part.facts, key=lambda fact: -len(content(fact.text) & spoken))[:MAX_KNOWN]
@@ -115,14 +115,14 @@ def _with_fewer_facts(part: Part, limit: int) -> Part:
     return replace(part, facts=facts)
 
 
-def prompt(part: Part) -> Messages:
+def prompt(part: Excerpt) -> Messages:
     """The day and the turns, a line each, the known facts, then the instruction."""
     day = next((turn.said_at for _, turn in part.turns if turn.said_at), None)
     heading = f"Conversation on {day:%A}, {format_day(day)}:" if day else "Conversation:"
     return [("human", "\n".join([heading, *_lines(part), "", INSTRUCTION]))]
 
 
-def _lines(part: Part) -> Iterator[str]:
+def _lines(part: Excerpt) -> Iterator[str]:
     def name(speaker: str) -> str:
         return quoted((part.user or "the user") if speaker == YOU else speaker)
 

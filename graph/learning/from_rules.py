@@ -16,6 +16,7 @@ from graph.language.patterns import any_word, pattern
 from graph.learning.feelings import emotion, scene
 from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
+from graph.state import CITATION
 from graph.understanding import acts
 from graph.understanding.follow_ups import names_somebody
 from graph.understanding.sentences import split
@@ -45,7 +46,6 @@ _REPORTED = re.compile(
 )
 _OF_SOMEBODY = pattern(r"\W*(?:(?:and|but|so|then) )?(?:s?he|they|his|her|their)\b")
 """The beginning of a sentence about somebody whom it does not name."""
-_CITED = re.compile(r"\[\d{1,3}\]")
 
 
 def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
@@ -68,7 +68,7 @@ def own_sentences(text: str) -> list[str]:
 def _own(text: str) -> Iterator[str]:
     """The sentences in the speaker's own words."""
     for sentence in split(text):
-        if not (sentence.startswith(">") or any(each.search(sentence) for each in (_REPORTED, _CITED, _QUOTED))):
+        if not (sentence.startswith(">") or any(each.search(sentence) for each in (_REPORTED, CITATION, _QUOTED))):
             yield sentence
 
 

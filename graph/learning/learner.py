@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from graph.learning import from_model, from_rules
-from graph.learning.model_items import Part
+from graph.learning.model_items import Excerpt
 from graph.models.calls import Unreachable
 from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
@@ -111,11 +111,11 @@ def _learn(
     return from_rules.learn(turns), notice
 
 
-def _background(bank: Bank, session: PendingSession, turns: Sequence[SessionTurn]) -> Part:
+def _background(bank: Bank, session: PendingSession, turns: Sequence[SessionTurn]) -> Excerpt:
     """What was known when a session ended."""
     ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
     name, facts = name_told(bank, session.persona_id, ended), known_facts(bank, session.persona_id, ended)
-    return Part((), name, facts, learning_queue.learned_before(bank, session))
+    return Excerpt((), name, facts, learning_queue.learned_before(bank, session))
 
 
 class Learner:

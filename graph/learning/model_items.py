@@ -36,7 +36,7 @@ class Item(StrictReply):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Excerpt:
     """Turns of a session with their places in it, the user's name, the facts that hold, and what the session taught."""
 
     turns: Sequence[tuple[int, Turn]]
@@ -70,7 +70,7 @@ class Part:
         return None
 
 
-def memories_of(item: Item, part: Part, learned: Sequence[LearnedMemory]) -> list[LearnedMemory]:
+def memories_of(item: Item, part: Excerpt, learned: Sequence[LearnedMemory]) -> list[LearnedMemory]:
     """What an item teaches beside what is known and `learned`; without a quotation if the bank is to refuse it."""
     source = part.source(item)
     if source is None or acts.said(source[2]).only_asks:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from graph.language.facts import ENDINGS, FORMS, FactKind, Form
 from graph.language.patterns import any_word, pattern
-from graph.learning.plain_words import plain_words, with_names
+from graph.learning.plain_words import capitalise_names, plain_words
 from memory.bank.relations import YOU
 from memory.dates.expressions import find_times
 from memory.types import MemoryDraft, Relation, TimeSpan
@@ -62,7 +62,7 @@ def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]
 def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     for sentence in _SENTENCE.split(_GOES_ON.sub(", ", text)):
         plain = plain_words(sentence[:LONGEST])
-        named = with_names(plain)
+        named = capitalise_names(plain)
         if "?" in sentence or _UNREAL.search(plain):
             continue
         seen: set[str] = set()

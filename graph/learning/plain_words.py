@@ -50,7 +50,7 @@ def plain_words(sentence: str) -> str:
     return text
 
 
-def with_names(text: str) -> str:
+def capitalise_names(text: str) -> str:
     """The text with a capital on names of people that are typed in lower case: "my sister Ana", "Dr Whitfield"."""
     return _KNOWN_NAME.sub(lambda match: match[0].title(), text)
 

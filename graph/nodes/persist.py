@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graph.learning.from_rules import own_sentences, stated_facts
-from graph.replies.phrases import SMALL_TALK
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding import acts
 from graph.understanding.sentences import split
@@ -63,8 +62,8 @@ def title_of(text: str) -> str:
     They are words of the turn, so that the title is forgotten with it.
     """
     sentences = split(text[:MAX_OPENING])
-    told = (s for s in sentences if len(s) > PLEASANTRY or (len(s) > GREETING and acts.said(s).act not in SMALL_TALK))
-    title = next(told, "")
+    naming = (s for s in sentences if len(s) > GREETING and (len(s) > PLEASANTRY or not acts.said(s).is_small_talk))
+    title = next(naming, "")
     return title if len(title) <= MAX_TITLE else title[:MAX_TITLE].rsplit(" ", 1)[0]
 
 
@@ -98,5 +97,5 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
         title_of(ask.text),
         source="chat",
         learned=(*learned, *(revision.learned if revision else ())),
-        retracts=revision.taken_back if revision else (),
+        retracts=revision.retracted if revision else (),
     )

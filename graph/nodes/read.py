@@ -16,15 +16,12 @@ from graph.readers.chain_of_note import reader as chain_of_note
 from graph.readers.chain_of_note.reply_formats import RejectedAnswer
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
 from graph.readers.talk.reply import speak
-from graph.replies.acknowledgements import acknowledge, revised
-from graph.replies.manners import manner
-from graph.replies.people import asks_of_people
-from graph.replies.phrases import NEWS, SMALL_TALK, reply
-from graph.replies.recaps import parse_recap, recap
+from graph.replies.phrases import NEWS, SMALL_TALK, acknowledge, confirm, manner, reply
+from graph.replies.recaps import recap
 from graph.replies.reminders import remind
 from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
 from graph.understanding.acts import CRISIS, LOSS
-from graph.understanding.parts import ABOUT_USER, KNOWN_OF_USER
+from graph.understanding.parts import ABOUT_USER
 from graph.understanding.sentences import capitalise, split
 from memory.errors import MemoirError
 
@@ -45,7 +42,8 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     if services.settings.reader == "none":
         return {"reading": Reading(""), "trace": (TraceLine("read", "no reader"),)}
     hits = state.get("hits", ())
-    revision = await asyncio.to_thread(revise, ask, hits, services.bank) if ask.remember else None
+    parsed = message.correction if ask.remember else None
+    revision = await asyncio.to_thread(revise, parsed, ask, hits, services.bank) if parsed else None
     if talks(ask, message, services):
         try:
             return await _spoken(ask, message, hits, services, revision, write)
@@ -60,7 +58,7 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
 def talks(ask: Ask, message: Message, services: Services) -> bool:
     """Whether the chat model replies in its own words: always, unless a method of reading is set for a question."""
     is_read = services.settings.method != "auto" and message.classes.is_question and not ask.handed_in
-    return speaks(services) and not is_read
+    return uses_chat_model(services) and not is_read
 
 
 async def _spoken(
@@ -69,7 +67,7 @@ async def _spoken(
     """The chat model's reply; what the message corrects is carried out and said beside it, and help in a crisis."""
     outdated = [memory.id for memory in revision.old] if revision else []
     spoken = await speak(ask, message, hits, services, outdated, write)
-    notices = [revised(revision, ask.persona.manner)] if revision else []
+    notices = [confirm(revision, ask.persona.manner)] if revision else []
     if message.news == CRISIS:
         notices.append(reply(NEWS[CRISIS], ask, services.bank))
     reading = replace(spoken.reading, notice="\n\n".join(filter(None, [*notices, spoken.reading.notice])))
@@ -100,8 +98,7 @@ async def _read(state: TurnState, services: Services, revision: Revision | None)
     if revision is not None:
         return _revised(ask, hits, revision)
     reader_input = ReaderInput(ask, message, state.get("window", ()), hits, services)
-    kind = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
-    kind = None if ask.only_found else kind
+    kind = None if ask.only_found else message.recap
     recapped = await asyncio.to_thread(recap, kind, ask, services.bank) if kind is not None else None
     # What is small talk has a reply of its own for a bank that knows nothing.
     if recapped is not None and (recapped.citations or kind != "about me"):
@@ -112,12 +109,12 @@ async def _read(state: TurnState, services: Services, revision: Revision | None)
     acknowledged = ""
     is_told = message.statements and not message.small_talk and (ask.remember or not message.classes.is_question)
     # A chat model answers in its own words; that the rest was stored is shown beside the message.
-    if is_told and not speaks(services):
+    if is_told and not uses_chat_model(services):
         acknowledged = acknowledge(message, ask, services.bank)
-    if message.classes.is_question or asks_of_people(ask.text):
+    if message.classes.is_question or message.person:
         output = await _answered(reader_input)
         is_all = message.small_talk == ABOUT_USER or len(split(ask.text)) == 1
-        if message.small_talk and is_all and output.reading.abstained and not asks_of_people(ask.text):
+        if message.small_talk and is_all and output.reading.abstained and not message.person:
             answer = reply(SMALL_TALK[message.small_talk], ask, services.bank)
             output = replace(output, reading=replace(output.reading, answer=answer, citations=()))
     else:
@@ -137,15 +134,15 @@ async def _in_doubt(reader_input: ReaderInput) -> TurnState:
     return {"reading": reading, "hits": _unread(output.hits), "trace": (line,)}
 
 
-def speaks(services: Services) -> bool:
+def uses_chat_model(services: Services) -> bool:
     """Whether a chat model speaks; else the replies are made by rule."""
     return services.model is not None and services.settings.reader == "auto"
 
 
 def _revised(ask: Ask, hits: Sequence[Hit], revision: Revision) -> TurnState:
     """Say what a message corrects or takes back, which `persist` carries out."""
-    reading = Reading(revised(revision, ask.persona.manner))
-    what = "corrected" if revision.text else "retracted" if revision.taken_back else "too many to retract:"
+    reading = Reading(confirm(revision, ask.persona.manner))
+    what = "corrected" if revision.text else "retracted" if revision.retracted else "too many to retract:"
     line = TraceLine("read", f"{what} {', '.join(f'memory {memory.id}' for memory in revision.old)}")
     return {"reading": reading, "revision": revision, "hits": _unread(hits), "trace": (line,)}
 
@@ -176,7 +173,7 @@ def _unread(hits: Sequence[Hit], brought_up: int | None = None) -> tuple[Hit, ..
 async def _answered(reader_input: ReaderInput) -> ReaderOutput:
     """The answer of the reader that is set; if a chat model fails, of the extractive one, with a notice."""
     services = reader_input.services
-    if not speaks(services):
+    if not uses_chat_model(services):
         return await extractive.read(reader_input)
     try:
         return await chain_of_note.read(_with_choices(reader_input))

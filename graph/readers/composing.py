@@ -9,7 +9,7 @@ from itertools import islice
 
 from graph.readers.counting.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, frame_of, state
-from graph.readers.updates import SUFFICIENT, answers, holding
+from graph.readers.updates import SUFFICIENT, answers, current_note
 from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.question import Question
@@ -68,18 +68,18 @@ def quote_all(question: Question, notes: Sequence[Note], hits: Sequence[Hit], as
 
 def _stated(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
     """The best answer in a sentence, and beside it, of what others said, the next."""
-    answering, best = [note for note in notes if answers(note)], holding(question, notes)
+    answering, best = [note for note in notes if answers(note)], current_note(question, notes)
     stated = [(best, state(question, best, asked_at))]
     if question.expects in ("yes or no", "time", "ago") or best.by_user:
         return stated
     alike = (note for note in answering if note.sure >= SURE and note.relevance >= NEAR * best.relevance)
-    other = next((note for note in alike if not same(note, best)), None)
+    other = next((note for note in alike if not is_same_claim(note, best)), None)
     if other is None:
         return stated
     return [*stated, (other, f"{frame_of(other, asked_at)}“{clip(other.quote, None, FURTHER_WORDS)}”")]
 
 
-def same(note: Note, other: Note) -> bool:
+def is_same_claim(note: Note, other: Note) -> bool:
     """Whether two notes are of one turn, or say the same."""
     own, others = frozenset(terms(note.words)), frozenset(terms(other.words))
     if note.memory.turn_ids and note.memory.turn_ids == other.memory.turn_ids:

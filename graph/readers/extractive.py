@@ -18,8 +18,8 @@ from graph.readers.counting.listing import ListRequest
 from graph.readers.interface import ReaderInput, ReaderOutput
 from graph.readers.notes import Origins, notes_about, take_notes
 from graph.readers.updates import SUFFICIENT, answers, asks_of_past
-from graph.replies.manners import manner
-from graph.replies.people import by_relations
+from graph.replies.people import answer_about_person
+from graph.replies.phrases import manner
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
 from graph.understanding import question
 from graph.understanding.question import Question
@@ -66,7 +66,8 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
             reading = replace(reading, answer=f"{spoken.unsure}\n{reading.answer}")
         else:
             reading = replace(reading, answer=spoken.unknown.format(why=reading.answer))
-    reading = await asyncio.to_thread(by_relations, ask, services, reading)
+    if message.person is not None and not ask.only_found:
+        reading = await asyncio.to_thread(answer_about_person, message.person, ask, services, reading)
     best = max((note.relevance for note in reading.notes), default=0.0)
     line = TraceLine("read", f"{len(reading.notes)} notes, {reading.outcome}", {"best note": round(best, 3)})
     return ReaderOutput(reading, reader_input.hits, line)
@@ -179,7 +180,7 @@ def _counted(
     notes: Sequence[Note],
     hits: Sequence[Hit],
 ) -> Reading | None:
-    """A sum, an age or a time by now, counted from what the notes tell; None where it need not or cannot be."""
+    """The sum, age or duration that is asked for, reckoned from the notes; None if it is not asked for or not known."""
     if totals.asked(own):
         if each := totals.of_each(totals.of_one(own)):
             return totals.compose_each([read(replace(parsed, text=text)) for text in each], hits)

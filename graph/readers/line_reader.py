@@ -43,7 +43,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LineReading:
     """What a line says to a question.
 
     `logit` is the evidence that it answers, and `answers` the probability: from 0.5 on it is worth giving. `span` are
@@ -73,7 +73,7 @@ class LineReader:
                 self._network = _Network(self._path)
             return self._network
 
-    def read(self, question: str, asked_on: date | None, lines: Sequence[Line]) -> list[Found]:
+    def read(self, question: str, asked_on: date | None, lines: Sequence[Line]) -> list[LineReading]:
         """Read each of several lines for a question."""
         network, tokens = self.load(), tokens_of(question, asked_on, lines)
         batches = list(bert.batches([text.ids for text in tokens]))
@@ -85,7 +85,7 @@ class LineReader:
         }
         return [found[row] for row in range(len(lines))]
 
-    def evidence(self, found: Found, cosine: float) -> float:
+    def evidence(self, found: LineReading, cosine: float) -> float:
         """What orders lines, the best first, from what a line says and its cosine to the question."""
         return found.logit + self.load().calibration.similarity * cosine
 
@@ -119,7 +119,7 @@ class _Network:
         ]
         self._compiled = bert.compiled(Model(heads, [words, masked]))
 
-    def infer(self, texts: Sequence[Tokens]) -> list[Found]:
+    def infer(self, texts: Sequence[Tokens]) -> list[LineReading]:
         """What texts of one padded length say."""
         ids, is_token = bert.fill([text.ids for text in texts])
         types, _ = bert.fill([text.types for text in texts])
@@ -128,14 +128,15 @@ class _Network:
         lines, ends = result[0][:, 0], result[1]
         return [self._found(text, lines[n].tolist(), ends[n, text.first :]) for n, text in enumerate(texts)]
 
-    def _found(self, text: Tokens, line: list[float], ends: Array) -> Found:
+    def _found(self, text: Tokens, line: list[float], ends: Array) -> LineReading:
         """What a line says, from its two logits and those of its tokens, (tokens or more, 2)."""
         logit, yes = line
         if not text.offsets:
-            return Found(-math.inf, 0.0, (0, 0), 0.0, 0.5)
+            return LineReading(-math.inf, 0.0, (0, 0), 0.0, 0.5)
         answers = expit((logit - self.calibration.shift) / self.calibration.temperature)
         start, end, sure = best_ends(ends[: len(text.offsets)])
-        return Found(logit, float(answers), (text.offsets[start][0], text.offsets[end][1]), sure, float(expit(yes)))
+        span = text.offsets[start][0], text.offsets[end][1]
+        return LineReading(logit, float(answers), span, sure, float(expit(yes)))
 
 
 def best_ends(ends: Array) -> tuple[int, int, float]:

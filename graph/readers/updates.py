@@ -48,7 +48,7 @@ def says_change(note: Note) -> bool:
     return _CHANGES.search(note.quote) is not None
 
 
-def holding(question: Question, notes: Sequence[Note]) -> Note:
+def current_note(question: Question, notes: Sequence[Note]) -> Note:
     """The note that holds at the time a question asks about: the best of notes, or what was told later or before it.
 
     A later note holds if it says that something changed, or if the question asks for what is so now; each must be

@@ -53,9 +53,9 @@ def fact_to_user(memory: Memory) -> str:
 
 
 def _with_article(relation: str, what: str) -> str:
-    """An occupation or a day as one says it: "a nurse", "the 3rd of May"."""
+    """An occupation, an allergy or a day as one says it: "a nurse", "a nut" allergy, "the 3rd of May"."""
     if relation == "birthday" and re.match(r"\d+(?:st|nd|rd|th)\b", what):
         return f"the {what}"
-    if relation == "occupation" and what[:1].islower() and not re.match(r"(?:an?|the|my)\b|\w+s\b", what):
+    if relation in ("occupation", "allergen") and what[:1].islower() and not re.match(r"(?:an?|the|my)\b|\w+s\b", what):
         return f"an {what}" if what[0] in "aeiou" else f"a {what}"
     return what

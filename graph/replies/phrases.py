@@ -1,34 +1,74 @@
-"""The replies to small talk and to news in each manner: small_talk.toml and news.toml."""
+"""What is said without a chat model, in the persona's manner of speaking: manners.toml, small_talk.toml, news.toml."""
 
 from __future__ import annotations
 
 import tomllib
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
-from graph.state import Ask
+from graph.state import Ask, Message, Revision
+from graph.understanding.acts import CRISIS, GOOD, LOSS
+from graph.understanding.sentences import shorten
 from graph.understanding.times import describe_day
 from memory.bank.bank import Bank
 from memory.bank.queries.told import count_known, name_told
+from memory.dates.expressions import describe_span
 
 WILL_REMEMBER = "I'll remember"
 """Begins what is said after a reaction to news."""
+
+MAX_REPEATED = 300
+"""Characters of a statement that are repeated."""
+
+RETRACTED = "It is still in our conversation. To delete it for good, use the Memory tab."
+"""Said after a retraction: the words are still in the bank."""
+
+TOO_MANY = "That matches {n} memories, so I changed nothing. Say which one you mean, or delete them in the Memory tab."
+"""Said where one message would retract too many memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """The phrases of one manner.
+
+    `noted` and `noted_on` are used in turn; the latter takes the date of what was told. `corrected` takes the corrected
+    statement, `retracted` the retracted one, `unknown` the reason for an abstention, and `reminded` a quoted memory.
+    `unsure` comes before the lines that are closest to an answer.
+    """
+
+    noted: tuple[str, ...]
+    noted_on: tuple[str, ...]
+    corrected: str
+    retracted: str
+    unrecorded: str
+    greeting: str
+    unknown: str
+    unsure: str
+    reminded: str
+
 
 Replies = Mapping[str, tuple[str, ...]]
 """The variants of a reply by manner."""
 
 
-def _load(file: str) -> dict[str, Replies]:
-    tables = tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
-    return TypeAdapter(dict[str, Replies]).validate_python(tables)
+def _load(file: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
 
 
-SMALL_TALK, NEWS = _load("small_talk.toml"), _load("news.toml")
+SMALL_TALK, NEWS = map(TypeAdapter(dict[str, Replies]).validate_python, map(_load, ("small_talk.toml", "news.toml")))
 """The replies to each act of small talk, and to each kind of news."""
+MANNERS = TypeAdapter(dict[str, Manner]).validate_python(_load("manners.toml"))
+
+
+def manner(name: str) -> Manner:
+    """The phrases of a manner; any other description gets the plain phrases."""
+    return MANNERS.get(name.strip().casefold(), MANNERS["plain"])
 
 
 def reply(replies: Replies, ask: Ask, bank: Bank) -> str:
@@ -62,3 +102,42 @@ def _known(ask: Ask, bank: Bank) -> str:
         return "You haven't told me anything yet"
     first = f", the first on {describe_day(since)}" if count > 1 else ""
     return f"I remember {count:,} thing{'s' if count > 1 else ''} you told me{first}"
+
+
+def confirm(revision: Revision, manner_name: str) -> str:
+    """Confirm a correction or a retraction, in the persona's manner."""
+    spoken = manner(manner_name)
+    if revision.text:
+        return spoken.corrected.format(text=shorten(revision.text, MAX_REPEATED))
+    if not revision.retracted:
+        return TOO_MANY.format(n=len(revision.old))
+    quoted = "” “".join(shorten(memory.text, MAX_REPEATED) for memory in revision.old)
+    return f"{spoken.retracted.format(text=quoted)}\n\n{RETRACTED}"
+
+
+def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
+    """React to news; else say that it will be remembered, with the date it resolves to, in the persona's manner."""
+    if message.news:
+        return _react(message, ask, bank)
+    spoken, when = manner(ask.persona.manner), _day_named(message, ask)
+    if not ask.remember:
+        return spoken.unrecorded
+    turn = len(ask.dialogue) // 2
+    if not when:
+        return spoken.noted[turn % len(spoken.noted)]
+    return spoken.noted_on[turn % len(spoken.noted_on)].format(date=when)
+
+
+def _day_named(message: Message, ask: Ask) -> str:
+    """When what a message states happens, in words; empty if that is now, or unknown."""
+    when = message.stated_at
+    return describe_span(when.span) if when and not when.span.start <= ask.as_of < when.span.end else ""
+
+
+def _react(message: Message, ask: Ask, bank: Bank) -> str:
+    """The reply to news; where it is good, with the day that will be remembered."""
+    said, when = reply(NEWS[message.news], ask, bank), _day_named(message, ask)
+    if not ask.remember or message.news in (LOSS, CRISIS):
+        return said
+    date = f", and the date: {when}" if when and message.news == GOOD else ""
+    return f"{said} {WILL_REMEMBER} it{date}."

@@ -4,54 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
 from graph.language.facts import FACTS, kind_of
-from graph.language.patterns import pattern
 from graph.replies.facts import fact_to_user
 from graph.replies.second_person import said_to_user
 from graph.state import Ask, Citation, Reading
 from graph.understanding.parts import tells
+from graph.understanding.requests import Recap
 from graph.understanding.sentences import shorten, split
 from graph.understanding.times import describe_day
 from memory.bank.bank import Bank
 from memory.bank.queries.told import facts_told, lines_told
 from memory.search.tokens import content_terms, terms, words
 from memory.types import Memory, TimeSpan
-
-Recap = Literal["just", "today", "last time", "so far", "about me"]
-
-_FRAME = (
-    r"\W*(?:(?:and|so|ok|okay|hey|sorry|wait)\W+)?(?:(?:remind|tell) me |do you remember |can you tell me )?"
-    r"(?:what|wat)(?: was it| is it)?(?: all)? (?:(?:did|have|had|do) )?(?:(?:i|we)(?:'ve|'d)?|ive|weve)"
-)
-_SAID = (
-    r"(?: (?:just|already|actually|even|last|both|been))*(?: (?:tell|told|say|said|mention(?:ed)?"
-    r"|(?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?))(?: about)?(?: to)?(?: (?:you|u|each other))?(?: about)?"
-)
-_TALKED = "(?:talk|chat|spok|speak|discuss)(?:e|en|ed|ing)?"
-_ASKS: tuple[tuple[Recap, str], ...] = (
-    ("just", rf"{_FRAME} just{_SAID}"),
-    ("so far", rf"{_FRAME} {_TALKED}(?: about)?(?: so far)?"),
-    (
-        "so far",
-        r"\W*(?:(?:so|ok|and)\W+)?(?:what|wat)(?:'?s| is| was| were)(?: all)?(?: the)? (?:(?:new|going on|up|happening)"
-        r"(?: with me| in my life)|(?:my|our)(?: (?:last|latest))? news)(?: again| lately| so far)?",
-    ),
-    (
-        "about me",
-        r"\W*(?:(?:so|ok|tell me|show me)\W+)?(?:what(?:'s)?|wat|everything|all|anything)(?: all| else| do| does)*"
-        r"(?: you| u)? (?:know|remember|learn(?:ed|t)?|have)(?: (?:on|about|of)) me(?: so far| now| by now)?",
-    ),
-    ("today", rf"{_FRAME}{_SAID}(?: so far)? (?:today|this (?:morning|afternoon|evening)|earlier today|so far today)"),
-    (
-        "last time",
-        rf"{_FRAME}{_SAID}(?: the)? (?:last (?:time|chat|conversation|session)|previously|before(?: this| today)?"
-        r"|in (?:our|the) (?:last|previous) (?:chat|conversation|session|talk)|when we last (?:spoke|talked|chatted))",
-    ),
-    ("just", rf"{_FRAME}{_SAID} (?:just now|right now|a (?:moment|minute|second) ago|now)"),
-)
-_PATTERNS = [(kind, pattern(rf"{source}\W*\Z")) for kind, source in _ASKS]
 
 MOST_FACTS, MOST_LINES = 12, 8
 """Most facts and most lines of a recap."""
@@ -81,12 +46,6 @@ _NOTHING: dict[Recap, str] = {
     "so far": "You haven't told me anything yet.",
     "about me": "You haven't told me anything about yourself yet.",
 }
-
-
-def parse_recap(text: str) -> Recap | None:
-    """Which recap a message asks for; None if it asks about anything in particular."""
-    plain = text.replace("’", "'")
-    return next((kind for kind, each in _PATTERNS if each.match(plain)), None)
 
 
 def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from graph.replies.manners import manner
+from graph.replies.phrases import manner
 from graph.state import USER, Ask, Citation, Message, Reading
 from graph.understanding.classifier import Classifier
 from graph.understanding.message import DIALOGUE_TURNS

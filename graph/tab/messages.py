@@ -10,6 +10,7 @@ from typing import Any, Literal
 import gradio as gr
 
 from graph.readers.talk.markup import outside_code
+from graph.state import CITATION
 from memory.formatting import clip
 
 ASK = "Ask a question, or share something to remember"
@@ -51,7 +52,6 @@ CUT = ("Earlier messages", "Earlier messages are not shown here. You can find wh
 
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-_CITATION = re.compile(r"\[(\d+)\]")
 _UNSAFE = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)|\](?=[(:])")
 """What begins HTML or a picture, and what would hide the address of a link."""
 
@@ -142,7 +142,7 @@ def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, uns
         text = _escape(words)
         for sentence, mark in marked.items():
             text = text.replace(sentence, mark, 1)
-        return _CITATION.sub(link, text)
+        return CITATION.sub(link, text)
 
     return Bubble("assistant", answer, outside_code(answer.strip(), write), answer=answer_number)
 

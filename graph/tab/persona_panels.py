@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gradio as gr
 
-from graph.replies.manners import MANNERS
+from graph.replies.phrases import MANNERS
 from graph.tab.first_personas import introduce
 from memory.bank.bank import Bank
 from memory.errors import MemoirError

@@ -21,7 +21,6 @@ from torch import nn
 from tqdm import tqdm
 from transformers import BertConfig, BertModel
 
-from graph.replies.phrases import SMALL_TALK
 from graph.training.classifier import OTHER_LANGUAGES, in_haste
 from graph.training.reader_data import PLAIN, by_chat, load_chats
 from graph.understanding import acts
@@ -129,7 +128,7 @@ def report(recogniser: acts.Recogniser) -> None:
     rows += [(text, act, " in other languages") for text, act in in_other_languages(held_out=True).items()]
     kinds: dict[str, list[tuple[bool, bool, bool]]] = defaultdict(list)
     for (_, act, source), said in zip(rows, recogniser.recognise([text for text, *_ in rows]), strict=True):
-        kind = "small talk" if act in SMALL_TALK else act
+        kind = "small talk" if act in acts.SMALL_TALK else act
         kinds[kind + source].append((said.act == act, said.asks, said.tells))
     for kind, found in kinds.items():
         right, asks, tells = np.mean(found, axis=0)

@@ -81,7 +81,7 @@ Matrix = csr_array
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LabelledQuestion:
     """One row of the training file; `store` is None for a message that does not ask the memory anything.
 
     A question of general knowledge may have the dialogue store: the memory knows only what was said about it.
@@ -100,10 +100,10 @@ def files(embedding_model: str) -> list[Path]:
     return [QUESTIONS] if embedding_model == minilm.NAME else [QUESTIONS, OTHER_LANGUAGES]
 
 
-def load_questions(embedding_model: str = minilm.NAME) -> list[Question]:
+def load_questions(embedding_model: str = minilm.NAME) -> list[LabelledQuestion]:
     """Read the training files, one JSON object a line; rows of one theme or form are next to each other."""
     lines = [line for file in files(embedding_model) for line in file.read_text("utf-8").splitlines()]
-    return [Question(**json.loads(line)) for line in lines]
+    return [LabelledQuestion(**json.loads(line)) for line in lines]
 
 
 def in_haste(text: str) -> str:
@@ -122,7 +122,7 @@ def renamed(text: str, draw: random.Random) -> str:
     return _NAME.sub(replacement, text)
 
 
-def copies(questions: Sequence[Question]) -> list[str]:
+def copies(questions: Sequence[LabelledQuestion]) -> list[str]:
     """All questions as written, then all in haste, then all renamed; 3n texts, the same each time."""
     draw = random.Random(0)
     written = [row.text for row in questions]
@@ -137,7 +137,7 @@ class HeadSettings:
     temperature: float
 
 
-def targets(questions: Sequence[Question]) -> dict[str, Labels]:
+def targets(questions: Sequence[LabelledQuestion]) -> dict[str, Labels]:
     """The class number of every question for every head; -1 where the head learns nothing from it."""
     rows = {
         "stores": [-1 if row.store is None else STORES.index(row.store) for row in questions],
@@ -161,7 +161,7 @@ def design(texts: Sequence[str], vectors: Vectors, vocabulary: Mapping[str, int]
     return vstack([csr_array(features(text, vector, vocabulary)[None]) for text, vector in pairs], format="csr")
 
 
-def _vocabulary(questions: Sequence[Question]) -> dict[str, int]:
+def _vocabulary(questions: Sequence[LabelledQuestion]) -> dict[str, int]:
     """The terms of the rows as written: in haste, no name has its capital."""
     return learn_vocabulary([row.text for row in questions], MIN_ROWS_OF_TERM)
 
@@ -207,7 +207,7 @@ def choose(matrix: Matrix, labels: Labels) -> tuple[HeadSettings, Scores]:
 
 
 def train(
-    questions: Sequence[Question], vectors: Vectors, settings: Mapping[str, HeadSettings], model: str
+    questions: Sequence[LabelledQuestion], vectors: Vectors, settings: Mapping[str, HeadSettings], model: str
 ) -> Classifier:
     """Fit every head on every question; `vectors` are the embeddings of their copies by `model`, shape (3n, d)."""
     vocabulary = _vocabulary(questions)

@@ -65,6 +65,11 @@ class Said:
     hardly_tells: bool = False
 
     @property
+    def is_small_talk(self) -> bool:
+        """Whether it is small talk."""
+        return self.act in SMALL_TALK
+
+    @property
     def only_asks(self) -> bool:
         """Whether it asks and tells nothing."""
         return self.asks and not self.tells

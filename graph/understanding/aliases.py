@@ -16,8 +16,8 @@ from memory.bank.relations import YOU
 from memory.search.tokens import FUNCTION_WORDS
 from memory.types import Relation
 
-_ASKS_NAME = any_word("who|who's|whos|names?|called|named")
-"""A question for a name must not be told it."""
+ASKS_NAME = any_word("whom?|whos|names?|called|named")
+"""Asks who somebody is; a question for a name must not be told it."""
 
 MOST_NAMES = 2
 """With more names of a kind ("my friend"), it is not clear who is meant."""
@@ -56,7 +56,7 @@ class People:
 
 def with_names(text: str, people: People) -> str:
     """The text with the name after "my husband", unless it asks for a name or says it."""
-    if not people.kinds or _ASKS_NAME.search(text):
+    if not people.kinds or ASKS_NAME.search(text):
         return text
 
     def named(match: re.Match[str]) -> str:

@@ -8,7 +8,6 @@ well under a millisecond; `graph.training.classifier` writes the weights.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +18,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
+from graph.language.patterns import listed, load
 from memory.embedding.embedder import PACKAGED
 from memory.errors import WrongModel
 from memory.search.tokens import CJK
@@ -50,8 +50,7 @@ LEXICAL_WEIGHT = 1.0
 LONG = 20
 """Words from which a message counts as long; below, the exact length is a feature."""
 
-_WORD_GROUPS = tomllib.loads(Path(__file__).with_name("word_groups.toml").read_text("utf-8"))
-GROUPS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in _WORD_GROUPS.items()}
+GROUPS = {name: frozenset(listed(words)) for name, words in load("word_groups.toml").items()}
 """Words with the same role in a message, so that one seen in training stands for the others."""
 GROUPED = frozenset().union(*GROUPS.values())
 

@@ -9,7 +9,7 @@ from functools import reduce
 
 from graph.language.patterns import pattern
 from graph.language.people import gender
-from graph.understanding.aliases import People, kinds_in, mention
+from graph.understanding.aliases import ASKS_NAME, People, kinds_in, mention
 from graph.understanding.question import names_something, proper_names
 from graph.understanding.times import times_in
 from memory.types import TurnDraft
@@ -29,7 +29,6 @@ _OF_OWN = pattern(r"\b(?:my|our|your|the|an?|this|his|her|their) (?!(?:old|other
 _PRONOUN = pattern(r"\b(?:(?P<she>she|hers?)|(?P<he>he|him|his))(?P<is>'s|s(?= ))?\b")
 _POSSESSIVE = pattern(r"\A (?!(?:now|again|yet|today|ever|always|still|back|out|up|off)\b)[a-z]")
 _SOMEBODY = pattern(r"\b(?:my|our) (?:new |old )?(?!own\b)[a-z]{3,}\b")
-_ASKS_WHO = pattern(r"\b(?:who|whom|whos)\b|\bwho's\b|\bname\b|\bcalled\b")
 _QUOTED = re.compile(r"“[^”]*”")
 _AT = pattern(r"\b(?:in|at|near|to|from) \Z")
 
@@ -90,7 +89,7 @@ def _mentions(dialogue: Sequence[TurnDraft], people: People) -> Iterator[str]:
         # What a reply quotes, not who said it when.
         quotes = " ".join(_QUOTED.findall(reply.text)) if reply is not None else ""
         pair = [text for text in (said.text if said else "", quotes or (reply.text if reply else "")) if text]
-        if said is not None and _ASKS_WHO.search(said.text):
+        if said is not None and ASKS_NAME.search(said.text):
             pair.reverse()
         for text in pair:
             yield from _named(text, people)

@@ -14,8 +14,9 @@ from graph.understanding.aliases import People, with_kinds, with_names
 from graph.understanding.classifier import Classification
 from graph.understanding.follow_ups import refers_back, resolve
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
-from graph.understanding.parts import read_parts
+from graph.understanding.parts import KNOWN_OF_USER, read_parts
 from graph.understanding.question import names_something
+from graph.understanding.requests import parse_correction, parse_person, parse_recap
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.queries.told import known_relations
@@ -100,6 +101,9 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         parts.in_doubt,
         # Of a longer message not every sentence was looked at by itself.
         only_asks=bool(parts.asking) and parts.hardly_tell and len(sentences) < MAX_SENTENCES,
+        recap=parse_recap(ask.text) or ("about me" if parts.small_talk == KNOWN_OF_USER else None),
+        person=parse_person(ask.text),
+        correction=parse_correction(ask.text),
     )
     return message, own_question
 

@@ -75,7 +75,7 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
     for view in sentences:
         said = _said(view, classifier)
         hardly_tell = hardly_tell and said.hardly_tells
-        intent = said.act if said.act in acts.SMALL_TALK else ""
+        intent = said.act if said.is_small_talk else ""
         joins = words(view.text)[:1] in _JOINING
         if joins or (intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text)):
             intent = ""

@@ -13,7 +13,6 @@ from memory.search.tokens import FUNCTION_WORDS, content_terms, terms
 
 Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes or no", "thing"]
 
-_SPAN = r"\bhow (?:long|many (?:day|week|month|year)s)"
 _PASSED = "(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)"
 _LEFT = "(?:(?:left|more|now|to go|is it|are there|is left|are left|do (?:i|we) have) ){0,3}"
 _AUXILIARY = "did|do|does|have|has|had|is|are|was|were|am|can|could|will|would|should"
@@ -26,7 +25,7 @@ _WHEN = (
 """Asks when; in "who helped me when I fell" and "when I fell, who helped?" the word only begins a clause."""
 
 _EXPECTS: Mapping[Expects, re.Pattern[str]] = {
-    "ago": pattern(rf"{_SPAN} (?:ago\b|{_PASSED}\b.{{0,99}}?\bsince\b|{_LEFT}(?:un)?till?\b)"),
+    "ago": pattern(rf"<HOW_LONG> (?:ago\b|{_PASSED}\b.{{0,99}}?\bsince\b|{_LEFT}(?:un)?till?\b)"),
     "duration": any_word("how long"),
     "time": pattern(
         rf"(?s:{_WHEN})|\b(?:what|which) (?:date|day|month|year|time|week|season)\b"

@@ -32,12 +32,11 @@ _COMPARES = pattern(
 LONGEST = 400
 """Most characters of a question that is parsed: on a pasted page the patterns would be slow."""
 
-_SPAN = r"\bhow (?:long|much time|many (?:day|week|month|year)s)\b"
 _APART = patterns(
-    rf"{_SPAN}.*?\bbetween (?P<a>.+) and (?P<b>.+)",
-    rf"{_SPAN} (?:before|after) (?P<a>.+?) (?:did|was|were|had) (?P<b>.+)",
-    rf"{_SPAN}.*?\b(?:since|after|from) (?P<a>.+?) (?:when|until|till|before|to when) (?P<b>.+)",
-    rf"{_SPAN} ago (?:did|was|were|had) (?P<a>.+?) when (?P<b>.+)",
+    r"<HOW_LONG>.*?\bbetween (?P<a>.+) and (?P<b>.+)",
+    r"<HOW_LONG> (?:before|after) (?P<a>.+?) (?:did|was|were|had) (?P<b>.+)",
+    r"<HOW_LONG>.*?\b(?:since|after|from) (?P<a>.+?) (?:when|until|till|before|to when) (?P<b>.+)",
+    r"<HOW_LONG> ago (?:did|was|were|had) (?P<a>.+?) when (?P<b>.+)",
 )
 _ORDER = pattern(
     r"\b(?:which|what|who)\b.*?\b(?:first|earlier|earliest|(?P<last>last|later|latest|more recent(?:ly)?))\b"
@@ -123,17 +122,17 @@ def _years(start: date, end: date) -> int:
 
 
 ASKS_LASTING = pattern(
-    r"\bhow (?:long|many (?P<unit>day|week|month|year)s)\b(?: (?!ago\b)\w+)?"
+    r"\bhow (?:long|many (?P<unit><UNIT>)s)\b(?: (?!ago\b)\w+)?"
     r" (?:have|has|hv|ive|i['’]ve|weve|we['’]ve)\b(?!.*\b(?:ago|since)\b)"
 )
 """Asks how long something has been going on ("how long have I had the dog")."""
-_DURATION = pattern(r"(?<![\d.,])(?P<count>\d{1,3}) ?(?P<unit>day|week|month|year)s?\b(?! ago)")
+_DURATION = pattern(r"(?<![\d.,])(?P<count>\d{1,3}) ?(?P<unit><UNIT>)s?\b(?! ago)")
 _LENGTH = pattern(r"\b(?:\d|an?|half|fort)[\w.,]* ?(?:min(?:ute)?|hour|hr|day|night|week|month|year)s?\b|fortnight")
 _DAYS = {"year": 365.25, "month": 30.44, "week": 7.0, "day": 1.0}
 
 
 def lasted(question: str, words: str, told_on: date, asked_on: date) -> str | None:
-    """How long what had lasted so long when it was told has lasted by the day of asking: "8 months".
+    """The duration that was told plus the time since: "8 months", on the day of asking.
 
     In the unit asked for, or the largest of which it is two or more. None if no duration is told, or if it has not
     grown by one of its units.

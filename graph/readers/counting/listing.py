@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from graph.language.patterns import pattern
-from graph.readers.composing import cited, same
+from graph.readers.composing import cited, is_same_claim
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import SUFFICIENT, answers
 from graph.replies.second_person import second_person
@@ -171,7 +171,7 @@ def _items(answering: Sequence[Note], *, counted: bool) -> list[list[Note]]:
 
 def _tell_the_same(note: Note, other: Note) -> bool:
     fact, other_fact = note.memory.relation, other.memory.relation
-    return fact.tail == other_fact.tail if fact and other_fact else same(note, other)
+    return fact.tail == other_fact.tail if fact and other_fact else is_same_claim(note, other)
 
 
 def _words(note: Note, question: Question) -> str:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graph.readers.talk.passages import CHARACTERS_PER_TOKEN, Line, choose, like
+from graph.readers.talk.passages import CHARACTERS_PER_TOKEN, Line, choose, resemblance
 from graph.readers.talk.prompt import Content, turns_of
-from graph.replies.recaps import lines_of_recap, parse_recap
+from graph.replies.recaps import lines_of_recap
 from graph.state import Ask, Message, Services
 from graph.understanding import matters
-from graph.understanding.parts import KNOWN_OF_USER, tells
+from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from memory.bank.queries.told import known_facts, name_told, upcoming
 from memory.search.fusion import Scores
@@ -77,15 +77,14 @@ def gather(
     def is_new(memory: Memory) -> bool:
         return memory.id not in left_out and memory.text not in shown
 
-    wanted = parse_recap(ask.text) or ("about me" if message.small_talk == KNOWN_OF_USER else None)
-    asked = lines_of_recap(wanted, ask, bank) if wanted else []
-    known = _known(ask, services, is_new, share, ALL_TOKENS if wanted == "about me" else FACT_TOKENS)
+    asked = lines_of_recap(message.recap, ask, bank) if message.recap else []
+    known = _known(ask, services, is_new, share, ALL_TOKENS if message.recap == "about me" else FACT_TOKENS)
     terms = _term_weights(ask, services)
     views = services.searcher.views(list(dict.fromkeys((ask.text, *split(ask.text)[:QUERIES]))))
     near = services.searcher.search(persona, views, ask.as_of, WIDE, message.subject)
     candidates = chain(asked, found, (hit.memory for hit in near if hit.kept), _of_rare_terms(ask, services, terms))
     lines = sorted(dict.fromkeys(filter(is_new, candidates)), key=_time)
-    fit = like(np.stack([view.vector for view in views]), terms)
+    fit = resemblance(np.stack([view.vector for view in views]), terms)
     earlier = choose(lines, fit, services.searcher.embedder, int(share * EARLIER_TOKENS), apart=REPEATED)
     earlier = sorted(_without_repeats(earlier, known), key=lambda line: _time(line.memory))
     return Content(ask, user, tuple(known), tuple(earlier), turns_of(ask))

@@ -91,7 +91,7 @@ def choose(
     return [Line(memory, _joined(parts)) for memory, parts in by_memory.items()]
 
 
-def like(queries: Vectors, term_weights: Mapping[str, float]) -> Fit:
+def resemblance(queries: Vectors, term_weights: Mapping[str, float]) -> Fit:
     """How like passages are to any of the queries, by words of some weight and by meaning, as where lines are found."""
 
     def fit(texts: Sequence[str], meaning: Vectors) -> Scores:
