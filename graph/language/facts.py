@@ -33,16 +33,18 @@ class FactKind:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A way to state a fact. With `dated`, a time that the sentence names is when the fact came to hold, or ended.
+    """A way to state a fact.
 
-    What is `given` is so even where the sentence denies or supposes something.
+    With `dated`, a time that the sentence names is when the fact came to hold, or ended. What is `given` is so even
+    where the sentence denies or supposes something. What a form `ends` holds no more.
     """
 
     pattern: re.Pattern[str]
     relation: str
     kind: FactKind
-    dated: bool = False
-    given: bool = False
+    dated: bool
+    given: bool
+    ends: bool
 
     @property
     def is_of_people(self) -> bool:
@@ -67,7 +69,8 @@ def _forms(*fields: str) -> Iterator[Form]:
     for relation, kind in FACTS.items():
         for field in fields:
             for source in getattr(kind, field):
-                yield Form(pattern(source), relation, kind, dated=field in ("since", "ended"), given=field == "given")
+                dated, ends = field in ("since", "ended"), field in ("ended", "former")
+                yield Form(pattern(source), relation, kind, dated=dated, given=field == "given", ends=ends)
 
 
 FORMS, ENDINGS = tuple(_forms("told", "since", "given")), tuple(_forms("ended", "former"))

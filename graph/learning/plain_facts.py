@@ -69,7 +69,7 @@ def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> 
         for form in forms:
             spoken = named if form.is_of_people else plain
             for match in form.pattern.finditer(spoken):
-                if _is_unsure(spoken, match, form, ending=forms is ENDINGS):
+                if _is_unsure(spoken, match, form):
                     continue
                 for draft in _drafts(form, match, sentence, speaker, said_at):
                     if draft.text.casefold() not in seen:
@@ -77,12 +77,12 @@ def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> 
                         yield draft
 
 
-def _is_unsure(sentence: str, match: re.Match[str], form: Form, *, ending: bool) -> bool:
+def _is_unsure(sentence: str, match: re.Match[str], form: Form) -> bool:
     """Whether the sentence supposes what a form matched, or its clause denies it or leaves it open."""
     if form.given:
         return False
     before = sentence[: match.start()]
-    if ending:
+    if form.ends:
         return bool(_SUPPOSED.search(sentence))
     start = max((boundary.end() for boundary in _BOUNDARY.finditer(before)), default=0)
     after = _BOUNDARY.search(sentence, match.end())
@@ -103,7 +103,7 @@ def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_
     is_tie = form.kind.store == "relationship"
     since = _since(sentence, said_at) if form.dated else None
     values = _values(form.kind, found)
-    is_only = form.kind.one or (is_tie and len(values) == 1 and _is_only(kind, match[0]))
+    is_only = form.kind.one or form.ends or (is_tie and len(values) == 1 and _is_only(kind, match[0]))
     for what in values:
         if form.kind.named and what.islower():
             what = " ".join(word[:1].upper() + word[1:] for word in what.split())
