@@ -18,7 +18,7 @@ from memory.bank.queries.chats import citations, find_chat, last_chat, past_chat
 from memory.bank.queries.deletion import Selection
 from memory.bank.queries.told import name_told
 from memory.forgetting.forget import forget_selected
-from memory.tab.templates import render
+from memory.tab.parts import render
 from memory.types import Persona, Session
 
 LISTED = 100
