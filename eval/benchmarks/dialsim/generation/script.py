@@ -1,4 +1,4 @@
-"""Read the script of a show: dated scenes, and the main character.
+"""Read the script of a show (dated scenes, and the main character) and quiz questions about it.
 
 A script is a text file for each episode, with a line such as "[Date: March 3, 2001, Session #1]" before each scene and
 lines "Name: words" in it. The authors dated their scenes while watching (appendix B), so a script brings its dates.
@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from eval.benchmarks.reading import gather
 from eval.making.generation import GenerationStopped
@@ -57,6 +59,15 @@ class Show:
     def sessions(self) -> Sequence[Scene]:
         """The scenes with the main character, which alone make up the dialogue."""
         return [scene for scene in self.scenes if self.main in scene.speakers]
+
+
+class Quiz(BaseModel):
+    """A quiz question about an episode, with four choices, one of them the answer."""
+
+    episode: str
+    question: str = Field(min_length=1)
+    options: list[str] = Field(min_length=2)
+    answer: str
 
 
 def read_show(path: Path) -> Show:
@@ -114,3 +125,28 @@ def _line(turn: TurnDraft) -> str:
     if turn.speaker != script_format.SCENE_SPEAKER:
         return f"{turn.speaker}: {text}"
     return f"({_BRACKETS.sub('', text)})"
+
+
+def read_quizzes(file: Path, show: Show) -> list[Quiz]:
+    """Read a JSON list of quiz questions.
+
+    Raises:
+        GenerationStopped: it is no such list, or a question's episode or answer is not there.
+    """
+    try:
+        quizzes = TypeAdapter(list[Quiz]).validate_json(file.read_bytes())
+    except (OSError, ValidationError) as fault:
+        why = fault.errors()[0] if isinstance(fault, ValidationError) else {"loc": (), "msg": str(fault)}
+        place = ", ".join(map(str, why["loc"]))
+        raise GenerationStopped(
+            f'{file}{f", item {place}" if place else ""}: {why["msg"]}. Expected [{{"episode": "...", "question": '
+            '"...", "options": ["...", ...], "answer": "one of them"}]'
+        ) from fault
+    episodes = {scene.episode for scene in show.scenes}
+    for number, quiz in enumerate(quizzes):
+        if quiz.episode not in episodes:
+            known = ", ".join(sorted(episodes))
+            raise GenerationStopped(f"{file}, item {number}: there is no episode {quiz.episode!r}; there are {known}")
+        if quiz.answer not in quiz.options:
+            raise GenerationStopped(f"{file}, item {number}: the answer is not among the options")
+    return quizzes
