@@ -41,9 +41,59 @@ def test_a_chat_survives_a_reload_and_is_resumed_with_its_citations(screen: Scre
     screen.ask("What am I allergic to?")
     screen.page.locator("#new-chat").click()
     expect(screen.page.locator("#chat .message")).to_have_count(0)
-    screen.open("past-chats")
     screen.page.locator("#past-chats a", has_text="Why is my cat called Comma?").first.click()
     expect(screen.page.locator("#chat .bot.message")).to_have_count(3)
+
+
+def test_a_chat_is_found_renamed_taken_out_of_the_list_and_forgotten(screen: Screen) -> None:
+    screen.make_persona("Wim")
+    page, chats = screen.page, screen.page.locator("#past-chats a")
+    for told in ("I keep bees behind the shed.", "My allotment is number 14.", "The kayak is green."):
+        page.locator("#new-chat").click()
+        expect(page.locator("#chat .message")).to_have_count(0)
+        screen.asked = 0
+        screen.ask(told)
+    expect(page.locator("#past-chats h3")).to_have_text("Today")
+    expect(chats).to_have_text([re.compile(told) for told in ("The kayak", "My allotment", "I keep bees")])
+    page.locator("#chat-search :is(input, textarea)").fill("SHED bees")
+    expect(chats).to_have_count(1)
+    page.get_by_label("Rename or delete “I keep bees behind the shed.”").click()
+    page.locator("#chat-title :is(input, textarea)").fill("Honey")
+    page.locator("#chat-rename").click()
+    expect(chats).to_have_text([re.compile("Honey")])
+    page.locator("#chat-search :is(input, textarea)").fill("")
+    expect(chats).to_have_count(3)
+    page.get_by_label("Rename or delete “My allotment is number 14.”").click()
+    page.locator("#chat-hide").click()
+    expect(chats).to_have_count(2)
+    page.get_by_label("Rename or delete “The kayak is green.”").click()
+    page.locator("#chat-forget").click()
+    expect(chats).to_have_count(1)
+    expect(page.locator("#chat .message")).to_have_count(0)  # it was the open one
+    screen.asked = 0
+    assert "14" in screen.ask("What is the number of my allotment?")
+    assert "green" not in screen.ask("What colour is the kayak?")
+
+
+def test_on_a_phone_the_chats_are_a_drawer(screen: Screen) -> None:
+    screen.visit_anew(390, 844)
+    screen.ask("When was Yara born?")
+    page, drawer = screen.page, screen.page.locator(".memoir-chats")
+    expect(drawer).to_be_hidden()
+    page.locator(".memoir-open-chats").click()
+    expect(drawer).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    expect(page.locator(".memoir-open-chats")).to_be_focused()
+    page.locator(".memoir-open-chats").click()
+    page.locator("#new-chat").click()
+    expect(drawer).to_be_hidden()
+    expect(page.locator("#chat .message")).to_have_count(0)
+    page.locator(".memoir-open-chats").click()
+    page.locator("#past-chats a").first.click()
+    expect(drawer).to_be_hidden()
+    expect(page.locator("#chat .bot.message")).to_have_count(1)
+    assert not screen.overflows()
 
 
 def test_the_chat_fills_the_window_and_a_source_never_moves_it(screen: Screen) -> None:
@@ -162,6 +212,42 @@ def test_the_last_message_is_asked_again_or_taken_back_with_all_that_came_of_it(
     screen.memory()
     expect(screen.page.locator("#memory-totals")).to_contain_text("(2 turns)")
     assert not screen.faults
+
+
+def test_a_message_is_edited_and_sent_again_with_all_that_came_of_it_forgotten(app: App, screen: Screen) -> None:
+    screen.make_persona("Una")
+    page, composer, edited = screen.page, screen.page.locator("#composer textarea"), screen.page.locator("#edited")
+    screen.ask("My *locker* code is <4417>.")
+    screen.ask("I keep bees behind the shed.")
+    composer.press("ArrowUp")
+    expect(composer).to_have_value("I keep bees behind the shed.")
+    composer.press("Escape")
+    expect(edited).to_be_hidden()
+    expect(composer).to_have_value("")
+    page.locator("#chat [aria-label='Edit']").first.click()
+    expect(composer).to_have_value("My *locker* code is <4417>.")
+    expect(edited).to_be_visible()
+    expect(page.locator("#chat .user.message")).to_have_count(2)  # nothing is gone yet
+    composer.fill("My locker code is 5528.")
+    composer.press("Enter")
+    expect(edited).to_be_hidden()
+    expect(page.locator("#chat .user.message")).to_have_text(re.compile("5528"))
+    screen.asked = 1
+    assert "5528" in screen.ask("What is my locker code?")
+    screen.memory()
+    expect(page.locator("#memory-totals")).to_contain_text("(4 turns)")
+    assert not [path for path in app.home.glob("bank.db*") if b"4417" in path.read_bytes()]
+
+
+def test_a_message_is_copied_as_it_was_written(screen: Screen) -> None:
+    screen.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    written = "I like *stars*, <b>bold</b> and snake_case \\o/."
+    screen.ask(written)
+    screen.page.locator("#chat [aria-label='Copy message']").first.click()
+    assert screen.page.evaluate("navigator.clipboard.readText()") == written
+    screen.ask("Why is my cat called Comma?")
+    screen.page.locator("#chat .message-buttons-left [aria-label='Copy message']").last.click()
+    assert screen.page.evaluate("navigator.clipboard.readText()").endswith("[1]")
 
 
 def test_an_empty_message_does_nothing_and_a_long_one_is_answered(screen: Screen) -> None:

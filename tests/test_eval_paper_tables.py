@@ -11,7 +11,7 @@ import test_eval_benchmarks_madial as madial
 import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
 from eval.benchmarks import BENCHMARKS
-from eval.benchmarks.types import BM25, CLASSIFIER, DENSE, READER, TIME_READER, Preset, Row
+from eval.benchmarks.types import NEEDS, Preset, Row, read_names
 from eval.reporting import results
 from eval.reporting.results import PaperPlan, measure_papers
 from eval.runs.evaluator import OWN_FILES, Evaluator
@@ -21,7 +21,8 @@ from support.chat_server import ChatServer
 from support.dialsim_show import write_show
 from support.short_lives import write_short_lives
 
-BY_A_MODEL = (READER, CLASSIFIER, TIME_READER)
+READER = NEEDS["READER"]
+BY_A_MODEL = (READER, NEEDS["CLASSIFIER"], NEEDS["TIME_READER"])
 READ = '{"notes": [], "answer": "The red one.", "citations": [], "reason": null}'
 
 TABLE = Preset(
@@ -31,9 +32,9 @@ TABLE = Preset(
     "a paper",
     ("session_recall@5", "turn_recall@10"),
     (
-        Row("words", ("reader=none", *BM25)),
-        Row("meaning", ("reader=none", *DENSE)),
-        Row("summaries, words", ("reader=none", "granularity=summary", *BM25)),
+        Row("words", ("reader=none", *read_names({})["BM25"])),
+        Row("meaning", ("reader=none", *read_names({})["DENSE"])),
+        Row("summaries, words", ("reader=none", "granularity=summary", *read_names({})["BM25"])),
         Row("a big model", ("reader=auto",), needs=READER),
     ),
     remark="Of invented lives",

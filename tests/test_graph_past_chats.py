@@ -6,18 +6,20 @@ from pathlib import Path
 import pytest
 
 from graph.assistant import Assistant
+from graph.nodes.persist import title_of
 from graph.replies.facts import state_fact
 from graph.state import Ask, Services
 from graph.tab.chat_box import coming_up, describe_persona
+from graph.tab.chat_list import render_chats
 from graph.tab.evidence import render_sources_of
 from graph.tab.first_personas import SAMPLE, introduce, own_assistant
 from graph.tab.messages import Chat, user_bubble
-from graph.tab.past_chats import find_place, open_new, render_chats, resume, take_back
+from graph.tab.past_chats import find_place, open_new, resume, take_back, user_places
 from graph.tab.request import build_ask
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.bank.queries.chats import find_chat, memories_of_turn, past_chats
+from memory.bank.queries.chats import change_chat, find_chat, last_chat, memories_of_turn, past_chats
 from memory.bank.queries.told import facts_told
 from memory.exporting import export
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
@@ -105,6 +107,65 @@ def test_what_was_dated_far_ahead_does_not_date_what_is_said_now(bank: Bank) -> 
     assert abs(ask.as_of - datetime.now(UTC)) < timedelta(minutes=5)
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Hi!", ""),
+        ("thanks a lot", ""),
+        ("Good morning Iris. Could you help me with the tax form?", "Could you help me with the tax form?"),
+        ("Max died.", "Max died."),
+        ("我叫王小明。", "我叫王小明。"),
+        ("The boathouse key hangs behind the barometer in the hallway, and nobody else knows.", 60),
+    ],
+)
+def test_a_chat_is_named_after_its_first_sentence_that_is_no_small_talk(text: str, title: str | int) -> None:
+    named = title_of(text)
+    assert named in text
+    assert named == title if isinstance(title, str) else 40 < len(named) <= title
+
+
+def test_a_chat_that_begins_with_small_talk_is_named_later_and_keeps_the_name_that_it_was_given(
+    services: Services,
+) -> None:
+    bank = services.bank
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    for text, title in (("Hello!", ""), ("I sold the boat.", "I sold the boat."), ("I moved.", "I sold the boat.")):
+        Assistant(services).ask(Ask(iris, text, NOW, "a"))
+        past = find_chat(bank, "a")
+        assert past is not None
+        assert past.title == title
+    change_chat(bank, past, title="Boats")
+    Assistant(services).ask(Ask(iris, "I bought a canoe.", NOW, "a"))
+    assert past_chats(bank, iris.id, 5)[0][0].title == "Boats"
+
+
+def test_chats_are_listed_by_day_and_found_by_words_of_title_and_messages(bank: Bank) -> None:
+    iris = bank.create_persona(PersonaDraft("Iris")).id
+    chat(bank, iris, "a", "I adopted a greyhound.", "Lovely, an Überraschung.")
+    chat(bank, iris, "b", "<b>Soup</b> was salty.", "Oh no.")
+    html = render_chats(bank, Chat("b", iris), "", NOW)
+    assert html.index("Today") < html.index("&lt;b&gt;Soup") < html.index("10:00") < html.index("greyhound")
+    assert html.index('aria-current="page"') < html.index("Soup")
+    assert "Yesterday" in render_chats(bank, Chat("", iris), "", NOW + timedelta(days=1))
+    assert "1 July 2024" in render_chats(bank, Chat("", iris), "", NOW + timedelta(days=2))
+    for words, found in (("LOVELY grey", "a"), ("überr", "a"), ("salty", "b"), ("salty lovely", ""), ("%", "")):
+        assert [each.chat_id for each, _ in past_chats(bank, iris, 5, words)] == [*found], words
+    assert "No chat has these words" in render_chats(bank, Chat("", iris), "kayak", NOW)
+
+
+def test_a_hidden_chat_leaves_the_list_until_it_goes_on_and_what_was_told_stays_known(bank: Bank) -> None:
+    iris = bank.create_persona(PersonaDraft("Iris")).id
+    chat(bank, iris, "a", "I sold the boat.", "Oh.")
+    past = find_chat(bank, "a")
+    assert past is not None
+    change_chat(bank, past, hidden=1)
+    assert past_chats(bank, iris, 5) == []
+    assert last_chat(bank) is None
+    assert [memory.text for memory in bank.memories(iris)] == ["I sold the boat."]
+    chat(bank, iris, "a", "I sold the boat.", "Oh.", "I bought a canoe.")
+    assert len(past_chats(bank, iris, 5)) == 1
+
+
 def test_a_message_whose_reply_was_lost_stays_apart_from_the_next(bank: Bank) -> None:
     iris = bank.create_persona(PersonaDraft("Iris")).id
     said = ("I sold the boat.", "I bought a canoe.")
@@ -127,11 +188,13 @@ def test_the_last_message_is_taken_back_with_what_it_corrected_and_no_other(serv
     assert "4 May" in Assistant(services).ask(Ask(iris, "When is my dentist?", NOW, "b")).reading.answer
     past = find_chat(bank, "a")
     assert past is not None
-    shorter, text = take_back(bank, resume(bank, past))
-    assert (text, [bubble.role for bubble in shorter.bubbles]) == ("No wait, it's on 4 May.", ["user", "assistant"])
+    chat = resume(bank, past)
+    shorter = take_back(bank, chat, user_places(chat)[-1])
+    assert [bubble.text for bubble in shorter.bubbles] == [bubble.text for bubble in chat.bubbles[:2]]
+    assert len(shorter.answers) == 1
     assert "3 May" in Assistant(services).ask(Ask(iris, "When is my dentist?", NOW, "c")).reading.answer
     unkept = Chat("a", iris.id, (user_bubble("My dentist is on 3 May."),))
-    assert take_back(bank, unkept)[0].bubbles == ()
+    assert take_back(bank, unkept, 0).bubbles == ()
     assert len(bank.turns(iris.id, past.id)) == 2
 
 
@@ -207,9 +270,10 @@ def test_an_import_into_my_memory_is_read_and_continued_as_a_past_chat(services:
     assert (own.name, own_assistant(bank)) == ("Memoir", own)
     ingest.ingest(bank, tmp_path / "_chat.txt", persona=str(own.id), user="Noor")
     chat(bank, own.id, "a", "Good morning.", "Good morning.")
-    newer, past = past_chats(bank, own.id, 5)
+    (newer, said), (past, _) = past_chats(bank, own.id, 5)
+    assert said == NOW
     assert (newer.external_id, past.external_id, past.chat_id) == ("a", "", f"session-{past.id}")
-    assert past.chat_id in render_chats(bank, own.id, "")
+    assert past.chat_id in render_chats(bank, Chat("", own.id), "", NOW)
     assert find_place(bank, {"chat": past.chat_id}) == (own.id, past.chat_id)
     resumed = resume(bank, past)
     assert [(bubble.role, bubble.text) for bubble in resumed.bubbles] == [
@@ -222,8 +286,9 @@ def test_an_import_into_my_memory_is_read_and_continued_as_a_past_chat(services:
     continued = find_chat(bank, past.chat_id)
     assert continued is not None
     assert (continued.id, continued.external_id, continued.turn_count) == (past.id, past.chat_id, 4)
-    shorter, text = take_back(bank, resume(bank, continued))
-    assert (text, len(shorter.bubbles)) == ("I painted the boat green.", 2)
+    whole = resume(bank, continued)
+    assert whole.bubbles[2].text == "I painted the boat green."
+    assert len(take_back(bank, whole, 2).bubbles) == 2
     assert ingest.ingest(bank, tmp_path / "_chat.txt", persona=str(own.id), user="Noor").histories[0].stored.turns == 0
     iris = bank.create_persona(PersonaDraft("Iris", kept_apart=False))
     answer = (

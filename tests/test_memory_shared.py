@@ -297,6 +297,7 @@ def test_an_older_bank_shares_what_was_told_in_chats_and_keeps_imports_apart(ban
     with closing(sqlite3.connect(bank.path)) as conn:
         before = schema.FIRST_VERSION + schema.MIGRATIONS.index(schema._add_kept_apart)
         conn.execute("ALTER TABLE personas DROP COLUMN kept_apart")
+        conn.execute("ALTER TABLE sessions DROP COLUMN hidden")
         conn.execute(f"PRAGMA user_version = {before}")
         conn.commit()
     older = Bank(bank.path)
@@ -340,7 +341,7 @@ def test_forgetting_in_a_continued_import_takes_the_reply_along_and_no_line_of_t
     bank: Bank, memoir: Persona
 ) -> None:
     ingest.ingest(bank, EXPORTS / "whatsapp-iphone.txt", persona="Memoir", user="Bo")
-    past = past_chats(bank, memoir.id, 50)[0]
+    past, _ = past_chats(bank, memoir.id, 50)[0]
     before = [turn.text for turn in bank.turns(memoir.id, past.id)]
     turns = (
         TurnDraft("You", "user", "The gate code is forty-four seventeen.", JULY),

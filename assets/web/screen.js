@@ -11,7 +11,12 @@ document.addEventListener("toggle", (event) => {
 }, true);
 
 // A citation in an answer opens its source, which the server is asked for if the sources shown are another answer's.
-let wanted = "", cited = null;
+let wanted = "", opener = null;
+
+const openDrawer = (name, by) => {
+  document.querySelector(name).classList.add("memoir-open");
+  opener = by;
+};
 
 const openWanted = () => {
   const card = wanted && document.getElementById(wanted);
@@ -27,8 +32,7 @@ document.addEventListener("click", (event) => {
   if (!link) return;
   event.preventDefault();
   wanted = link.getAttribute("href").split("#")[1];
-  document.querySelector(".memoir-drawer").classList.add("memoir-open"); // it is one on a phone
-  cited = link;
+  openDrawer(".memoir-sheet", link); // it is one on a phone
   openWanted();
   if (wanted) window.showSources(Number(wanted.split("-")[1]));
 }, true);
@@ -40,21 +44,61 @@ document.addEventListener("click", (event) => {
   [...document.querySelectorAll('.memoir-tabs [role="tab"]')].find((tab) => tab.textContent.trim() === "Memory")?.click();
 }, true);
 
-const closeSources = () => {
-  const drawer = document.querySelector(".memoir-drawer.memoir-open");
-  if (!drawer) return;
-  drawer.classList.remove("memoir-open");
-  if (getComputedStyle(drawer).position === "fixed") cited?.focus({ preventScroll: true });
+const closeDrawers = () => {
+  for (const drawer of document.querySelectorAll(".memoir-drawer.memoir-open")) {
+    drawer.classList.remove("memoir-open");
+    if (getComputedStyle(drawer).position === "fixed") opener?.focus({ preventScroll: true });
+  }
 };
 
 document.addEventListener("click", (event) => {
-  const inside = event.target.closest('.memoir-drawer, a[href*="#source-"]');
-  if (!inside || event.target.closest(".memoir-drawer-close")) closeSources();
+  const button = event.target.closest(".memoir-open-chats");
+  if (button) return openDrawer(".memoir-chats", button);
+  const inside = event.target.closest('.memoir-drawer, a[href*="#source-"], .options');
+  if (!inside || event.target.closest(".memoir-drawer-close, a[data-chat], #new-chat")) closeDrawers();
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") closeSources();
+  if (event.key === "Escape") closeDrawers();
 });
+
+// The pencil beside a message of the user, or the arrow up in an empty composer, puts it into the composer.
+const userRows = () => [...document.querySelectorAll("#chat .user-row")];
+
+document.addEventListener("click", (event) => {
+  const pencil = event.target.closest('#chat .message-buttons [aria-label="Edit"]');
+  if (!pencil) return;
+  event.stopPropagation();
+  window.editMessage(userRows().indexOf(pencil.closest(".message-buttons").previousElementSibling));
+  document.querySelector("#composer textarea").focus();
+}, true);
+
+document.addEventListener("keydown", (event) => {
+  if (!event.target.matches("#composer textarea")) return;
+  if (event.key === "Escape") document.querySelector("#edited")?.click();
+  if (event.key !== "ArrowUp" || event.target.value || !userRows().length) return;
+  event.preventDefault();
+  window.editMessage(userRows().length - 1);
+});
+
+// What is copied is the message as it was written, without the links and backslashes that the chat box needs.
+const isOfUser = (button) => button.closest(".message-buttons").classList.contains("message-buttons-right");
+let copied = null;
+document.addEventListener("click", (event) => {
+  copied = event.target.closest('#chat .message-buttons [aria-label="Copy message"]');
+}, true);
+
+const plain = (text, ofUser) => {
+  const said = text.replace(/\s*\[Remembered[^\]]*\]\(#remembered "[^]*$/, "");
+  if (ofUser) return said.replace(/\\([!-\/:-@[-`{-~])/g, "$1");
+  return said.replace(/\[([^\]]*)\]\(#unsupported "[^"]*"\)/g, "$1").replace(/(\[\d+\])\(#source-[\d-]+\)/g, "$1")
+    .replace(/\\(?=<[a-zA-Z/!?]|!\[|\][(:])/g, "");
+};
+
+if (navigator.clipboard) {
+  const write = navigator.clipboard.writeText.bind(navigator.clipboard);
+  navigator.clipboard.writeText = (text) => write(copied ? plain(text, isOfUser(copied)) : text);
+}
 
 // The chat fills the window from where it begins.
 const measureTop = () => {

@@ -24,7 +24,7 @@ from graph.models.registry import chat_model
 from memory.cli.errors import print_error
 from memory.cli.program import Arguments, argument, flag, number, path
 from memory.errors import MemoirError
-from memory.exporting.json_values import to_json_values
+from memory.formatting import to_json_values
 
 RUN = argument("run")
 

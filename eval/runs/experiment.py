@@ -13,8 +13,8 @@ from eval.play.simulation.choices import Answers
 from eval.play.simulation.names import Names
 from eval.play.systems.contract import MEMOIR
 from graph.settings import PipelineSettings
-from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError
+from memory.settings import BankSettings
 
 Granularity = Literal["turn", "round", "session", "summary", "round-summary", "facts"]
 WHOLE_SESSIONS: Final = ("session", "summary")
@@ -87,7 +87,7 @@ class Experiment:
     trained_classifier: str = ""
     pooled: bool = False
     system: str = MEMOIR
-    embedding_model: str = DEFAULT_MODEL
+    embedding_model: str = field(default_factory=lambda: BankSettings().embedding_model)
     simulation: SimulationSettings = field(default_factory=SimulationSettings)
     seed: int = 0
 

@@ -8,10 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graph.learning.from_rules import own_sentences, stated_facts
+from graph.replies.phrases import SMALL_TALK
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
+from graph.understanding import acts
+from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
 from memory.search.quotes import contains
 from memory.types import SessionDraft, TurnDraft
+
+MAX_TITLE, MAX_OPENING = 60, 2000
+"""Characters of a chat's title, and of a message among which it is looked for."""
+
+GREETING, PLEASANTRY = 4, 20
+"""Characters up to which a sentence surely names no topic ("Hi!"), and up to which it may be small talk."""
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -45,7 +54,18 @@ def opening(ask: Ask) -> list[SessionDraft]:
     said_text = ask.as_of.isoformat(timespec="seconds")
     name, text = ask.persona.name, ask.dialogue[0].text
     turn = TurnDraft(name, "assistant", text, ask.as_of, said_text, f"{ask.chat_id} opening", recallable=False)
-    return [SessionDraft((turn,), ask.as_of, said_text, ask.chat_id, ask.text[:80], source="chat")]
+    return [SessionDraft((turn,), ask.as_of, said_text, ask.chat_id, source="chat")]
+
+
+def title_of(text: str) -> str:
+    """What a chat is about, in words of one of its messages: the first sentence that is no small talk; empty if all is.
+
+    They are words of the turn, so that the title is forgotten with it.
+    """
+    sentences = split(text[:MAX_OPENING])
+    told = (s for s in sentences if len(s) > PLEASANTRY or (len(s) > GREETING and acts.said(s).act not in SMALL_TALK))
+    title = next(told, "")
+    return title if len(title) <= MAX_TITLE else title[:MAX_TITLE].rsplit(" ", 1)[0]
 
 
 def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revision | None = None) -> SessionDraft:
@@ -75,7 +95,7 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
         ask.as_of,
         said_text,
         ask.chat_id,
-        ask.text[:80],
+        title_of(ask.text),
         source="chat",
         learned=(*learned, *(revision.learned if revision else ())),
         retracts=revision.taken_back if revision else (),

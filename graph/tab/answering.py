@@ -21,7 +21,7 @@ from graph.tab.chat_box import ChatBox
 from graph.tab.evidence import TracePanel, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.model_panels import ModelPanel
-from graph.tab.past_chats import take_back
+from graph.tab.past_chats import take_back, user_places
 from graph.tab.request import build_ask, wait_until_ready
 from graph.understanding.parts import tells
 from memory.bank import journal
@@ -29,20 +29,53 @@ from memory.bank.queries.chats import memories_of_turn
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
-from memory.tab.events import Update
+from memory.tab.events import UNCHANGED, Update
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
-    """Answers with an assistant, and shows it in these components.
+MOST_RUNNING = 4
+"""Answers that are written at once, of all chats."""
 
-    `show_place` says what changes on the page once a chat has begun. `stops` holds, by the id of a chat that is being
-    answered, the signal that stops its answer.
+
+@dataclass(eq=False, slots=True)
+class Running:
+    """An answer that is being written, which outlives the page that asked for it.
+
+    `chat` is the chat before it, `shown` what a page shows of it now; `changed` is set when that changes.
     """
 
+    chat: Chat
+    shown: Update = field(default_factory=dict)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+    async def write(self, updates: AsyncIterator[Update]) -> None:
+        """Show updates as they come."""
+        try:
+            async for update in updates:
+                self.shown |= update
+                self.notify()
+        finally:
+            asyncio.get_running_loop().call_soon(self.notify)  # once the task is done
+
+    def notify(self) -> None:
+        """Wake the pages that follow."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Answers with an assistant, and shows it in these components of a page.
+
+    `show_place` says what changes on the page once a chat has begun. `running` holds, by the id of its chat, each
+    answer that is being written.
+    """
+
+    page: gr.Blocks
     assistant: Assistant
     indexer: Indexer
     learner: Learner
@@ -53,7 +86,7 @@ class Answering:
     timer: gr.Timer
     trace: TracePanel
     show_place: Callable[[Chat], Update]
-    stops: dict[str, asyncio.Event] = field(default_factory=dict)
+    running: dict[str, Running] = field(default_factory=dict)
 
     async def answer(
         self,
@@ -63,32 +96,79 @@ class Answering:
         forgetful: bool,
         model_name: str | None,
         quantization: Quantization,
+        request: gr.Request,
     ) -> AsyncIterator[Update]:
         """Answer a message; yield what the page shows meanwhile and at the end."""
-        if chat.id in self.stops:  # the message stays in the composer
+        is_busy = chat.id in self.running or len(self.running) >= MOST_RUNNING
+        if is_busy:  # the message stays in the composer
             gr.Info(messages.STILL_ANSWERING, duration=4)
-        if not text.strip() or chat.id in self.stops:
+        if not text.strip() or is_busy:
             yield {self.box.composer: gr.skip()}
             return
-        stop = self.stops[chat.id] = asyncio.Event()
+        running = self.running[chat.id] = Running(chat)
+        updates = self._answer(running, text, as_of, forgetful, model_name, quantization)
+        running.task = asyncio.create_task(running.write(updates))
+        async for update in self._follow(running, request):
+            yield update
+
+    async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
+        """Show the answer that is being written in a chat which was opened meanwhile, if any."""
+        yield {self.box.composer: gr.skip()}
+        if running := self.running.get(chat.id):
+            async for update in self._follow(running, request):
+                yield update
+
+    async def _follow(self, running: Running, request: gr.Request) -> AsyncIterator[Update]:
+        """Yield what changes until all of the answer is there, or the page shows another chat."""
+        sent: Update = {}
+        assert running.task is not None
+        while self.page.state_holder[request.session_hash or ""][self.chat._id].id == running.chat.id:
+            changed, is_done = running.changed, running.task.done()
+            news = {shown: value for shown, value in running.shown.items() if sent.get(shown) is not value}
+            sent |= news
+            if news:
+                yield news
+            elif is_done:
+                running.task.result()
+                return
+            else:
+                await changed.wait()
+        yield {self.box.composer: gr.skip()}  # or Gradio would send the last update again
+
+    async def _answer(
+        self,
+        running: Running,
+        text: str,
+        as_of: str | None,
+        forgetful: bool,
+        model_name: str | None,
+        quantization: Quantization,
+    ) -> AsyncIterator[Update]:
+        """Yield what a page shows while a message is answered, and at the end."""
+        chat = running.chat
+        if chat.edited is not None:
+            chat = running.chat = await to_thread(self._without, chat, chat.edited)
         bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))
         try:
             ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
             bubbles = (*bubbles[:-1], messages.user_bubble(text, "" if forgetful else ask.turn_id))
             assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
             self.learner.use(assistant.services.model)
-            hidden = {self.box.go_on: gr.Button(visible=False)}
-            yield {self.box.composer: messages.busy(), **hidden, **self._below(bubbles, messages.status("Thinking…"))}
+            hidden = dict.fromkeys((self.box.go_on, self.box.edited), gr.Button(visible=False))
+            place = await to_thread(self.show_place, chat)
+            thinking = self._below(bubbles, messages.status("Thinking…"))
+            yield {self.box.composer: messages.busy(), **hidden, **place, **thinking}
             async for waiting in iterate_in_threadpool(wait_until_ready(assistant, self.indexer, ask.persona.id)):
                 yield self._below(bubbles, messages.status(waiting))
-            async for update in self._write(assistant, ask, chat, bubbles, stop):
+            async for update in self._write(assistant, ask, chat, bubbles, running.stop):
                 yield update
         except Exception:  # whatever it was, the page must not wait for ever
-            yield {self.box.composer: messages.ready(text), self.box.bubbles: messages.shown(chat.bubbles)}
+            restored = {self.box.bubbles: messages.shown(chat.bubbles), self.chat: chat}
+            yield {self.box.composer: messages.ready(text), **restored}
             raise
         finally:
-            if self.stops.get(chat.id) is stop:
-                del self.stops[chat.id]
+            if self.running.get(chat.id) is running:
+                del self.running[chat.id]
 
     async def _write(
         self, assistant: Assistant, ask: Ask, chat: Chat, bubbles: Sequence[Bubble], stop: asyncio.Event
@@ -99,7 +179,7 @@ class Answering:
             if isinstance(event, Answer):
                 by_model = event.reading.by == assistant.services.settings.model
                 shown = await to_thread(self._show_answer, chat, bubbles, event, by_model=by_model)
-                del self.stops[chat.id]  # before the page shows that the next message can be sent
+                del self.running[chat.id]  # before the page shows that the next message can be sent
                 yield shown
             elif isinstance(event, Token):
                 draft = event.text if event.restart else draft + event.text
@@ -114,16 +194,35 @@ class Answering:
 
     async def stop(self, chat: Chat) -> None:
         """Stop the answer that is being written in this chat."""
-        if chat.id in self.stops:
-            self.stops[chat.id].set()
+        if chat.id in self.running:
+            self.running[chat.id].stop.set()
 
     def take_back(self, chat: Chat) -> Update:
         """Put the last message back into the composer; it leaves the chat and the memory with all that came of it."""
-        if chat.id in self.stops:
+        if chat.id in self.running:
             raise MemoirError(messages.STILL_ANSWERING)
+        if not (places := user_places(chat)):
+            return UNCHANGED
+        text = messages.ready(chat.bubbles[places[-1]].text)
+        return {**self._end(self._without(chat, places[-1])), self.box.composer: text}
+
+    def edit(self, chat: Chat, event: gr.EventData) -> Update:
+        """Put one of the user's messages into the composer; sent again, it takes the place of all from it on."""
+        if chat.id in self.running:
+            raise MemoirError(messages.STILL_ANSWERING)
+        place = user_places(chat)[int(event.message)]
+        shown = {self.box.composer: messages.ready(chat.bubbles[place].text), self.box.edited: gr.Button(visible=True)}
+        return {self.chat: replace(chat, edited=place), **shown}
+
+    def end_edit(self, chat: Chat) -> Update:
+        """Leave the chat as it is."""
+        kept = replace(chat, edited=None)
+        return {self.chat: kept, self.box.composer: messages.ready(""), self.box.edited: gr.Button(visible=False)}
+
+    def _without(self, chat: Chat, place: int) -> Chat:
+        """The chat without its bubbles from a place on, which leave the memory, too."""
         with journal.requested_by("Chat tab"):
-            chat, text = take_back(self.assistant.services.bank, chat)
-        return {**self._end(chat), self.box.composer: messages.ready(text)}
+            return take_back(self.assistant.services.bank, chat, place)
 
     def _is_first_in_script(self, ask: Ask) -> bool:
         """Whether a message is the first of its chat in letters that the encoder does not know, and another does."""
@@ -154,6 +253,7 @@ class Answering:
     def _end(self, chat: Chat, *, cut: bool = False) -> Update:
         return {
             self.box.go_on: gr.Button(visible=cut),
+            self.box.edited: gr.Button(visible=False),
             self.box.composer: messages.ready(),
             self.box.bubbles: messages.shown(chat.bubbles),
             self.chat: chat,

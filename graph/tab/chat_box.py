@@ -30,8 +30,8 @@ MOST_SOON, CONSIDERED = 4, 50
 class ChatBox:
     """The components.
 
-    `bubbles` must be an input of no event: Gradio would build any component that a client sends as a message. `dated`
-    and `unkept` say beside the composer what is special in this chat; a click ends it.
+    `bubbles` must be an input of no event: Gradio would build any component that a client sends as a message. `edited`,
+    `dated` and `unkept` say beside the composer what is special now; a click ends it.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,8 @@ class ChatBox:
             show_label=False,
             height="100%",
             avatar_images=(USER_AVATAR, PERSONA_AVATAR),
-            buttons=[],
+            buttons=["copy"],
+            editable="user",  # its button; screen.js sends "edit" instead of editing within the bubble
             feedback_options=None,
             latex_delimiters=[],
             allow_tags=False,
@@ -54,6 +55,14 @@ class ChatBox:
                     gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip") for _ in range(MOST)
                 ]
         with gr.Row(elem_classes="memoir-chips"):
+            self.edited = gr.Button(
+                "Editing: replaces all that came after ✕",
+                visible=False,
+                size="sm",
+                min_width=0,
+                elem_classes="memoir-chip",
+                elem_id="edited",
+            )
             self.dated = gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip", elem_id="dated")
             self.unkept = gr.Button(
                 "Not remembered ✕", visible=False, size="sm", min_width=0, elem_classes="memoir-chip", elem_id="unkept"

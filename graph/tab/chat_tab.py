@@ -11,11 +11,12 @@ from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering
 from graph.tab.chat_box import ChatBox, describe_persona
+from graph.tab.chat_list import ChatList
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_sources_of
 from graph.tab.first_personas import SAMPLE, find_sample, own_assistant, own_personas
 from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
-from graph.tab.past_chats import OPEN_CHAT, find_place, open_new, render_chats, resume
+from graph.tab.past_chats import find_place, open_new, resume
 from graph.tab.persona_panels import PROACTIVE, NewPersonaPanel, WelcomePanel
 from graph.tab.request import explain_as_of, parse_as_of
 from memory.bank.bank import Bank
@@ -24,7 +25,7 @@ from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.events import PRIVATE, UNCHANGED, Update
-from memory.tab.import_panel import APART, APART_INFO, ImportPanel
+from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_list import persona_choices
 from memory.tab.templates import empty_state, hint, render
 from memory.types import Persona
@@ -42,10 +43,17 @@ class ChatTab:
         self.timer = gr.Timer(2, active=False)
         self.welcome = WelcomePanel(self.bank)
         with gr.Column(elem_classes="memoir-talk") as self.talk:
+            gr.HTML(render("open_chats.html"), padding=False, elem_classes="memoir-opener")
             with gr.Row(elem_classes="memoir-columns"):
+                with gr.Column(min_width=0, elem_classes="memoir-drawer memoir-chats"):
+                    gr.HTML(render("chats_heading.html"), padding=False)
+                    self.chats = ChatList(self.bank, self.chat)
+                    self.persona = self.chats.persona
                 with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
                     with gr.Row(elem_classes="memoir-place"):
-                        self.place = gr.HTML(padding=False, elem_id="place")
+                        self.place = gr.HTML(
+                            padding=False, min_width=0, elem_id="place", js_on_load=messages.EDIT_MESSAGE
+                        )
                         self.own = gr.Button(
                             "Use my own memory", size="sm", min_width=150, visible=False, elem_id="own"
                         )
@@ -53,18 +61,25 @@ class ChatTab:
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
                     self._build_side(choose_model)
             self.trace = TracePanel(self.bank, self.persona)
-        self._connect(page)
+        self.answering = Answering(
+            page,
+            self.assistant,
+            self.indexer,
+            self.learner,
+            self.box,
+            self.model,
+            self.chat,
+            self.sources,
+            self.timer,
+            self.trace,
+            self._where,
+        )
+        self._connect(page, self.answering)
 
     def _build_side(self, choose_model: bool) -> None:
-        with gr.Row(elem_classes="memoir-who"):
-            self.persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
-            self.new_chat = gr.Button("New chat", size="sm", scale=0, min_width=110, elem_id="new-chat")
-        self.apart = gr.Checkbox(label=APART, info=APART_INFO, elem_id="apart")
         self.date_note = gr.HTML(padding=False, elem_id="date-note")
         self.indexing = gr.HTML(padding=False, elem_id="indexing")
-        with gr.Accordion("Past chats", open=False, elem_id="past-chats"):
-            self.past = gr.HTML(padding=False, js_on_load=OPEN_CHAT)
-        with gr.Column(elem_classes="memoir-drawer"):
+        with gr.Column(elem_classes="memoir-drawer memoir-sheet"):
             gr.HTML(render("sources_heading.html"), padding=False)
             self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
         with gr.Accordion("Settings", open=False, elem_id="chat-settings"):
@@ -84,35 +99,39 @@ class ChatTab:
         self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
         self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
-    def _connect(self, page: gr.Blocks) -> None:
+    def _connect(self, page: gr.Blocks, answering: Answering) -> None:
         fresh = [
             self.box.bubbles,
+            self.box.composer,
             self.box.go_on,
+            self.box.edited,
             self.chat,
             self.as_of,
             self.forgetful,
             *self.box.suggestions,
             self.sources,
             self.place,
-            self.past,
+            self.chats.list,
+            self.chats.search,
             *self.trace.outputs,
         ]
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
-        opened = [self.persona, self.proactive, self.apart, self.timer, *ways_in, *fresh]
+        opened = [self.persona, self.proactive, self.chats.apart, self.timer, *ways_in, *fresh]
         # The only one: of two whose answers cross, Gradio's page may close the stream before it has heard the second.
-        page.load(self.open_page, None, [*opened, self.encoder.choice, *self.model.described], **PRIVATE)
+        loaded = page.load(self.open_page, None, [*opened, self.encoder.choice, *self.model.described], **PRIVATE)
         self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, None, opened, **PRIVATE)
-        self.past.select(self.open_past_chat, self.chat, opened, **PRIVATE)
+        chosen = self.chats.list.select(self.open_past_chat, self.chat, opened, **PRIVATE)
+        self.chats.deleted.change(self.leave_chat, [self.chat, self.chats.deleted], fresh, **PRIVATE)
         self.sources.select(self.show_sources, self.chat, self.sources, **PRIVATE)
         # A dropdown also sends "input" when the keyboard only passes through it.
         self.persona.input(self.choose_persona, [self.chat, self.persona], opened, **PRIVATE)
         self.imports.imported.change(self.show_imported, self.imports.imported, opened, **PRIVATE)
         self.new_persona.created.change(self.open_chat, self.new_persona.created, opened, **PRIVATE)
         self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
-        self.apart.input(self.keep_apart, [self.chat, self.apart], None, **PRIVATE)
-        self.new_chat.click(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
+        self.chats.apart.input(self.keep_apart, [self.chat, self.chats.apart], None, **PRIVATE)
+        self.chats.new_chat.click(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
         self.at_end.click(self.find_last_day, self.chat, self.as_of, **PRIVATE)
         explained = [self.date_note, self.box.dated]
         self.as_of.change(self.explain_date, [self.chat, self.as_of], explained, trigger_mode="always_last", **PRIVATE)
@@ -121,26 +140,19 @@ class ChatTab:
         self.box.unkept.click(lambda: False, None, self.forgetful, **PRIVATE)
         self.timer.tick(self.show_indexing, None, [self.indexing, self.timer], **PRIVATE)
         sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
-        answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, self.place, self.past]
-        answered += [self.box.go_on, *self.trace.outputs]
+        answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, self.place]
+        answered += [self.box.go_on, self.box.edited, self.chats.list, self.chats.search, *self.trace.outputs]
         # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
         at_once = {"concurrency_limit": 4, "concurrency_id": "answer", "trigger_mode": "multiple", **PRIVATE}
-        answering = Answering(
-            self.assistant,
-            self.indexer,
-            self.learner,
-            self.box,
-            self.model,
-            self.chat,
-            self.sources,
-            self.timer,
-            self.trace,
-            self._where,
-        )
         self.box.composer.submit(answering.answer, sent, answered, **at_once)
+        for way_in in (loaded, chosen):
+            way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
         for button in (*self.box.suggestions, self.box.go_on):
             filled = button.click(lambda question: question, button, self.box.composer, **PRIVATE)
             filled.then(answering.answer, sent, answered, **at_once)
+        editing = [self.chat, self.box.composer, self.box.edited]
+        self.place.edit(answering.edit, self.chat, editing, **PRIVATE)
+        self.box.edited.click(answering.end_edit, self.chat, editing, **PRIVATE)
         self.box.bubbles.undo(answering.take_back, self.chat, answered, **PRIVATE)
         again = self.box.bubbles.retry(answering.take_back, self.chat, answered, **PRIVATE)
         again.then(answering.answer, sent, answered, **at_once)
@@ -149,7 +161,8 @@ class ChatTab:
 
     def open_page(self, request: gr.Request) -> Update:
         """Show the chat or the persona that the page's address names, or welcome a new user."""
-        place = find_place(self.bank, request.query_params)
+        running = self.answering.running.get(request.query_params.get("chat", ""))
+        place = (running.chat.persona_id, running.chat.id) if running else find_place(self.bank, request.query_params)
         shown = self.open_chat(*place) if place else self.show_welcome()
         return {**shown, self.encoder.choice: self.encoder.model_in_use(), **self.model.describe()}
 
@@ -205,6 +218,10 @@ class ChatTab:
         self.learner.close(chat.id)
         return self._start(_find(self.bank, chat.persona_id), as_of)
 
+    def leave_chat(self, chat: Chat, deleted: str) -> Update:
+        """Start another chat if the open one was deleted."""
+        return self._start(_find(self.bank, chat.persona_id), None) if deleted == chat.id else UNCHANGED
+
     def set_proactive(self, chat: Chat, proactive: bool) -> None:
         """Keep whether the persona brings up memories on its own."""
         if chat.persona_id is not None:
@@ -247,7 +264,7 @@ class ChatTab:
         return {
             self.persona: gr.Dropdown(choices, value=chosen),
             self.proactive: gr.Checkbox(persona is None or persona.proactive, interactive=persona is not None),
-            self.apart: gr.Checkbox(persona is not None and persona.kept_apart, interactive=not is_demo),
+            self.chats.apart: gr.Checkbox(persona is not None and persona.kept_apart, interactive=not is_demo),
             self.timer: gr.Timer(active=True),
             self.welcome.panel: gr.Column(visible=False),
             self.talk: gr.Column(visible=True),
@@ -257,12 +274,18 @@ class ChatTab:
 
     def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
         past = find_chat(self.bank, chat_id, persona.id) if persona else None
-        chat = resume(self.bank, past) if past else open_new(self.bank, persona, as_of)
+        running = self.answering.running.get(chat_id)
+        if running is not None:
+            chat = running.chat
+        else:
+            chat = resume(self.bank, past) if past else open_new(self.bank, persona, as_of)
         return {
             self.box.bubbles: gr.update(
                 value=messages.shown(chat.bubbles), placeholder=describe_persona(self.bank, persona)
             ),
+            self.box.composer: messages.ready(),
             self.box.go_on: gr.Button(visible=False),
+            self.box.edited: gr.Button(visible=False),
             self.chat: chat,
             self.as_of: as_of,
             self.forgetful: False,
@@ -275,12 +298,16 @@ class ChatTab:
     def _where(self, chat: Chat) -> Update:
         """Keep the chat in the page's address once it has begun, and in the list of chats."""
         past = find_chat(self.bank, chat.id, chat.persona_id)
-        address = {**({"chat": chat.id} if past else {}), "persona": chat.persona_id}
+        address = {
+            **({"chat": chat.id} if past or chat.id in self.answering.running else {}),
+            "persona": chat.persona_id,
+        }
         demo = find_sample(self.bank)
         is_demo = demo is not None and demo.id == chat.persona_id
         return {
             self.place: render("chat_place.html", place=urlencode(address), demo=is_demo),
-            self.past: render_chats(self.bank, chat.persona_id, chat.id),
+            self.chats.search: "",
+            **self.chats.show(chat),
         }
 
 

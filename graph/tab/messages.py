@@ -23,6 +23,9 @@ OTHER_SCRIPT = (
 )
 """Said once in a chat in whose letters the encoder knows no words."""
 
+EDIT_MESSAGE = "window.editMessage = (message) => trigger('edit', { message });"
+"""Lets screen.js ask for the nth message of the user to be edited."""
+
 GO_ON = "Go on"
 """Offered under a reply that was cut; a click sends it."""
 
@@ -61,7 +64,7 @@ class Bubble:
     """One message of the chat: what was said, and its Markdown. With a title it is a notice of the page.
 
     `remembered` are the texts of the memories that were made of it; a chip under the message says so. `turn` is the
-    source id of its turn in the bank, if it has one.
+    source id of its turn in the bank, if it has one; `answer` the number of the answer that it is.
     """
 
     role: Literal["user", "assistant"]
@@ -71,6 +74,7 @@ class Bubble:
     pending: bool = False
     remembered: tuple[str, ...] = ()
     turn: str = ""
+    answer: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +87,16 @@ class PastAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """One chat in one browser window: whom it is with, what was said, and what each answer relied on."""
+    """One chat in one browser window: whom it is with, what was said, and what each answer relied on.
+
+    What is sent next takes the place of the bubbles from `edited` on.
+    """
 
     id: str = ""
     persona_id: int | None = None
     bubbles: tuple[Bubble, ...] = ()
     answers: tuple[PastAnswer, ...] = ()
+    edited: int | None = None
 
 
 def to_markdown(text: str) -> str:
@@ -136,7 +144,7 @@ def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, uns
             text = text.replace(sentence, mark, 1)
         return _CITATION.sub(link, text)
 
-    return Bubble("assistant", answer, outside_code(answer.strip(), write))
+    return Bubble("assistant", answer, outside_code(answer.strip(), write), answer=answer_number)
 
 
 def status(text: str) -> Bubble:

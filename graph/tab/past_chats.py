@@ -1,4 +1,4 @@
-"""Chats: begin one, list past ones, find the one that the page's address names, resume one, and take back its end."""
+"""Chats: begin one, find the one that the page's address names, resume one, and take back what was said last in it."""
 
 from __future__ import annotations
 
@@ -6,37 +6,17 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
-from markupsafe import Markup
-
 from graph.replies.card import first_message
 from graph.tab import messages
 from graph.tab.first_personas import own_personas
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.request import parse_as_of
 from memory.bank.bank import Bank
-from memory.bank.queries.chats import citations, find_chat, last_chat, past_chats
+from memory.bank.queries.chats import citations, find_chat, last_chat
 from memory.bank.queries.deletion import Selection
 from memory.bank.queries.told import name_told
 from memory.forgetting.forget import forget_selected
-from memory.tab.templates import render
 from memory.types import Persona, Session
-
-LISTED = 100
-"""Chats in the list; older ones can be found in the Memory tab by their words."""
-
-OPEN_CHAT = """element.addEventListener("click", (event) => {
-  const link = event.target.closest("a[data-chat]");
-  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  trigger("select", { chat: link.dataset.chat });
-});"""
-"""A click on a chat of the list opens it without loading the page anew."""
-
-
-def render_chats(bank: Bank, persona_id: int | None, chat_id: str) -> Markup:
-    """Render the list of chats with a persona, the open one marked."""
-    chats = past_chats(bank, persona_id, LISTED) if persona_id is not None else []
-    return render("past_chats.html", chats=chats, open=chat_id, full=len(chats) == LISTED)
 
 
 def find_place(bank: Bank, address: Mapping[str, str]) -> tuple[int, str] | None:
@@ -89,20 +69,22 @@ def resume(bank: Bank, chat: Session) -> Chat:
     return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
 
 
-def take_back(bank: Bank, chat: Chat) -> tuple[Chat, str]:
-    """The chat without its last message and all that came of it, in the memory, too; and the text of that message.
+def user_places(chat: Chat) -> list[int]:
+    """The places of the user's messages among the bubbles of a chat."""
+    return [place for place, bubble in enumerate(chat.bubbles) if bubble.role == "user"]
 
-    A message that was not to be remembered is only taken out of the chat.
+
+def take_back(bank: Bank, chat: Chat, place: int) -> Chat:
+    """The chat without its bubbles from a place on and all that came of them, in the memory, too.
+
+    Messages that were not to be remembered are only taken out of the chat.
     """
-    places = [place for place, bubble in enumerate(chat.bubbles) if bubble.role == "user"]
-    if not places:
-        return chat, ""
-    last, session = chat.bubbles[places[-1]], find_chat(bank, chat.id, chat.persona_id)
-    turns = bank.turns(session.persona_id, session.id) if session and last.turn else []
-    begin = next((n for n, turn in enumerate(turns) if turn.external_id == last.turn), len(turns))
+    gone, session = chat.bubbles[place:], find_chat(bank, chat.id, chat.persona_id)
+    first = next((bubble.turn for bubble in gone if bubble.turn), "")
+    turns = bank.turns(session.persona_id, session.id) if session and first else []
+    begin = next((n for n, turn in enumerate(turns) if turn.external_id == first), len(turns))
     if session and turns[begin:]:
-        gone = Selection(turns=[turn.id for turn in turns[begin:]])
-        forget_selected(bank, [session.persona_id], lambda db, persona_id: gone)
-    answered = any(bubble.role == "assistant" and not bubble.title for bubble in chat.bubbles[places[-1] :])
-    answers = chat.answers[:-1] if answered else chat.answers
-    return replace(chat, bubbles=chat.bubbles[: places[-1]], answers=answers), last.text
+        selection = Selection(turns=[turn.id for turn in turns[begin:]])
+        forget_selected(bank, [session.persona_id], lambda db, persona_id: selection)
+    kept = min((bubble.answer - 1 for bubble in gone if bubble.answer), default=len(chat.answers))
+    return replace(chat, bubbles=chat.bubbles[:place], answers=chat.answers[:kept], edited=None)

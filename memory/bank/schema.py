@@ -22,7 +22,7 @@ Kind = Literal["plain", "time", "flag", "list"]
 _TIMES = "created_at started_at heard_at said_at event_start event_end recorded_at valid_from valid_to taken_back"
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(_TIMES.split(), "time"),
-    **dict.fromkeys(("proactive", "kept_apart", "learned", "pinned"), "flag"),
+    **dict.fromkeys(("proactive", "kept_apart", "learned", "hidden", "pinned"), "flag"),
     "traits": "list",
 }
 
@@ -136,6 +136,8 @@ MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     # The encoder was trained further, and has a centre for each script: the indexer makes its vectors again.
     "DELETE FROM vectors WHERE model = 'multilingual-e5-small'",
     "DELETE FROM segments WHERE kind LIKE '%multilingual-e5-small%'",
+    # A chat leaves the list of chats, and what was told in it stays known.
+    "ALTER TABLE sessions ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0",
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in schema.sql, too. Never edit one that was released."""

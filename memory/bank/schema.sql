@@ -29,7 +29,8 @@ CREATE TABLE personas (
 ) STRICT;
 
 -- `heard_at` is when somebody last spoke in an open chat, by the machine's clock; NULL once it is closed. `learned` is
--- whether all its turns were learned from; a turn that comes or goes sets it back to 0.
+-- whether all its turns were learned from; a turn that comes or goes sets it back to 0. A `hidden` one is left out of the
+-- list of chats until something is said in it.
 CREATE TABLE sessions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     persona_id INTEGER NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
@@ -41,6 +42,7 @@ CREATE TABLE sessions (
     started_text TEXT NOT NULL,
     heard_at TEXT,
     learned INTEGER NOT NULL DEFAULT 0,
+    hidden INTEGER NOT NULL DEFAULT 0,
     UNIQUE (persona_id, identity)
 ) STRICT;
 

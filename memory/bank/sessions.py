@@ -73,7 +73,10 @@ def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCo
             retract(db, persona_id, memory_id, at)
     if fresh:
         heard_at = rows.format_time(datetime.now(UTC)) if draft.source == "chat" else None
-        db.conn.execute("UPDATE sessions SET learned = 0, heard_at = ? WHERE id = ?", (heard_at, session_id))
+        changed = "UPDATE sessions SET learned = 0, hidden = 0, heard_at = ? WHERE id = ?"
+        db.conn.execute(changed, (heard_at, session_id))
+        if draft.source == "chat":  # one that began with small talk has none yet
+            db.conn.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (draft.title, session_id))
     return stored
 
 

@@ -30,6 +30,7 @@ _environment.filters |= {
     "count": format_count,
     "day": format_day,
     "time": format_time,
+    "clock": lambda moment: f"{moment:%H:%M}",
     "memory_date": memory_date,
 }
 

@@ -82,12 +82,13 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
     Raises `UnreadableFile` for missing, ambiguous or broken files.
     """
     file = _find_dialogues(path)
-    lines = list(read_objects(file))
-    dialogues = [line for line in lines if isinstance(line, Fields)]
+    skips: list[Skip] = []
+    dialogues = list(read_objects(file, skips))
     names = USERS | {user: name for user, name in map(_speaker, dialogues) if user and name}
     bank = gather(importer.read(_find_bank(file)))
     early_skips = [skip for part in bank for skip in part.skips]
-    early_skips += [in_file(file, line) for line in lines if isinstance(line, Skip)]
+    early_skips += [in_file(file, skip) for skip in skips]
+    skips.clear()
     candidates = read_candidates(file, DIALOGUE)
     users: dict[str, list[Fields]] = {}
     for line in dialogues:

@@ -1,31 +1,46 @@
 """Read chats: those that were held here or imported, what their answers cite, and the latest lines of a history."""
 
+import json
 from collections.abc import Mapping
+from datetime import datetime
 
 from memory.bank import rows
 from memory.bank.bank import SESSION, Bank
 from memory.types import Memory, Session
 
 
-def past_chats(bank: Bank, persona_id: int, limit: int) -> list[Session]:
-    """The chats with a persona and the conversations that were imported into it, by their last turns, the latest first.
+def past_chats(bank: Bank, persona_id: int, limit: int, words: str = "") -> list[tuple[Session, datetime | None]]:
+    """The chats with a persona and the conversations that were imported into it, each with when its last turn was said.
 
-    Those without a date come last.
+    The latest come first, those without a date last. Of `words`, each is part of the title or of a turn, in any case.
     """
+    in_turn = "EXISTS (SELECT 1 FROM turns WHERE session_id = s.id AND instr(folded(text), value))"
     query = f"""
-        {SESSION} JOIN (SELECT id, (SELECT said_at FROM turns WHERE session_id = s.id ORDER BY position DESC LIMIT 1)
-            AS last FROM sessions s WHERE persona_id = ? ORDER BY last DESC, id DESC LIMIT ?) latest ON latest.id = s.id
-        WHERE turn_count > 0 ORDER BY latest.last DESC, s.id DESC
+        {SESSION.replace("SELECT s.*", "SELECT s.*, latest.last, latest.last_text")} JOIN (
+            SELECT s.id, t.said_at AS last, t.said_text AS last_text FROM sessions s JOIN turns t ON t.session_id = s.id
+                AND t.position = (SELECT max(position) FROM turns WHERE session_id = s.id)
+            WHERE s.persona_id = :persona AND NOT s.hidden
+                AND NOT EXISTS (SELECT 1 FROM json_each(:words) WHERE NOT (instr(folded(s.title), value) OR {in_turn}))
+            ORDER BY last DESC, s.id DESC LIMIT :limit
+        ) latest ON latest.id = s.id ORDER BY latest.last DESC, s.id DESC
     """
+    values = {"persona": persona_id, "limit": limit, "words": json.dumps(words.casefold().split())}
     with bank.reading() as db:
-        return [rows.session(row) for row in db.query(query, [persona_id, limit])]
+        db.conn.create_function("folded", 1, str.casefold, deterministic=True)
+        return [(rows.session(row), rows.parse_time(row["last"], row["last_text"])) for row in db.query(query, values)]
+
+
+def change_chat(bank: Bank, chat: Session, **columns: str | int) -> None:
+    """Change the `title` of a chat, or whether it is `hidden`: left out of the list until something is said in it."""
+    with bank.writing() as db:
+        db.table("sessions").update(chat.id, columns)
 
 
 def last_chat(bank: Bank) -> Session | None:
     """The chat in which something was said last."""
     last = "(SELECT max(id) FROM turns WHERE session_id = s.id)"
     with bank.reading() as db:
-        found = list(db.query(f"{SESSION} WHERE s.source = 'chat' ORDER BY {last} DESC LIMIT 1"))
+        found = list(db.query(f"{SESSION} WHERE s.source = 'chat' AND NOT s.hidden ORDER BY {last} DESC LIMIT 1"))
     return rows.session(found[0]) if found else None
 
 

@@ -1,0 +1,131 @@
+"""The chats beside the chat: whom the user talks with, and past chats by day, to open, search, rename and delete."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+import gradio as gr
+from markupsafe import Markup
+
+from graph.tab.messages import Chat
+from memory.bank import journal
+from memory.bank.bank import Bank
+from memory.bank.queries.chats import change_chat, find_chat, past_chats
+from memory.bank.queries.deletion import select_session
+from memory.errors import MemoirError
+from memory.forgetting.forget import forget_session, preview_selected
+from memory.formatting import format_count, format_day
+from memory.tab.events import PRIVATE, Update
+from memory.tab.import_panel import APART
+from memory.tab.templates import hint, render
+from memory.types import Session
+
+LISTED = 100
+"""Chats in the list; older ones are found by their words."""
+
+MOST_TITLE = 80
+"""Characters of a title."""
+
+CHAT_LINKS = """element.addEventListener("click", (event) => {
+  const menu = event.target.closest("[data-menu]");
+  if (menu) return trigger("edit", { chat: menu.dataset.menu });
+  const link = event.target.closest("a[data-chat]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  trigger("select", { chat: link.dataset.chat });
+});"""
+"""A click on a chat of the list opens it without loading the page anew; one on its menu sends "edit"."""
+
+
+class ChatList:
+    """The components; `deleted` gets the id of a chat that left the list."""
+
+    def __init__(self, bank: Bank, chat: gr.State) -> None:
+        self.bank = bank
+        self.chosen: gr.State = gr.State("")
+        self.deleted: gr.State = gr.State("")
+        self.new_chat = gr.Button("New chat", variant="primary", elem_id="new-chat")
+        self.persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
+        self.apart = gr.Checkbox(label=f"{APART} from other personas", container=False, elem_id="apart")
+        self.search = gr.Textbox(
+            placeholder="Search chats", label="Search chats", show_label=False, max_lines=1, elem_id="chat-search"
+        )
+        with gr.Column(visible=False, elem_classes="memoir-chat-menu", elem_id="chat-menu") as self.menu:
+            self.title = gr.Textbox(
+                label="Title", container=False, max_lines=1, max_length=MOST_TITLE, elem_id="chat-title"
+            )
+            with gr.Row():
+                rename = gr.Button("Rename", size="sm", min_width=80, elem_id="chat-rename")
+                cancel = gr.Button("Cancel", size="sm", min_width=80, elem_id="chat-cancel")
+            self.note = gr.HTML(padding=False)
+            hide = gr.Button("Remove from the list", size="sm", elem_id="chat-hide")
+            forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
+        self.list = gr.HTML(padding=False, js_on_load=CHAT_LINKS, elem_id="past-chats")
+        shown = [self.list, self.menu]
+        self.search.input(self.show, [chat, self.search], self.list, trigger_mode="always_last", **PRIVATE)
+        self.list.edit(self.open_menu, chat, [self.chosen, self.title, self.note, self.menu], **PRIVATE)
+        renaming = [chat, self.chosen, self.title, self.search]
+        gr.on([rename.click, self.title.submit], self.rename, renaming, shown, **PRIVATE)
+        chosen, left = [chat, self.chosen, self.search], [self.deleted, *shown]
+        hide.click(self.hide, chosen, left, **PRIVATE)
+        forget.click(self.forget, chosen, left, **PRIVATE)
+        cancel.click(lambda: gr.Column(visible=False), None, self.menu, **PRIVATE)
+
+    def show(self, chat: Chat, words: str = "") -> Update:
+        """List the chats with a persona that these words are found in."""
+        return {self.list: render_chats(self.bank, chat, words, datetime.now(UTC).astimezone())}
+
+    def open_menu(self, chat: Chat, event: gr.EventData) -> Update:
+        """Ask what to do with a chat of the list."""
+        past = self._find(chat, str(event.chat))
+        report = preview_selected(self.bank, [past.persona_id], select_session(past.id))
+        messages, memories = format_count(report.turns, "message"), format_count(report.memories, "memory", "memories")
+        return {
+            self.chosen: past.chat_id,
+            self.title: past.title,
+            self.note: hint(f"Removing keeps what you told. Deleting forgets {messages} and {memories} for good."),
+            self.menu: gr.Column(visible=True),
+        }
+
+    def rename(self, chat: Chat, chosen: str, title: str, words: str) -> Update:
+        """Give a chat another title."""
+        change_chat(self.bank, self._find(chat, chosen), title=" ".join(title.split())[:MOST_TITLE])
+        return self._close(chat, words)
+
+    def hide(self, chat: Chat, chosen: str, words: str) -> Update:
+        """Take a chat out of the list; what was told in it stays known."""
+        change_chat(self.bank, self._find(chat, chosen), hidden=1)
+        return {self.deleted: chosen, **self._close(chat, words)}
+
+    def forget(self, chat: Chat, chosen: str, words: str) -> Update:
+        """Delete a chat, and all memories that came of it alone."""
+        past = self._find(chat, chosen)
+        with journal.requested_by("Chat tab"):
+            forget_session(self.bank, past.persona_id, past.id)
+        return {self.deleted: chosen, **self._close(chat, words)}
+
+    def _close(self, chat: Chat, words: str) -> Update:
+        return {self.menu: gr.Column(visible=False), **self.show(chat, words)}
+
+    def _find(self, chat: Chat, chat_id: str) -> Session:
+        past = find_chat(self.bank, chat_id, chat.persona_id)
+        if past is None or past.persona_id != chat.persona_id:
+            raise MemoirError("This chat was forgotten.")
+        return past
+
+
+def render_chats(bank: Bank, chat: Chat, words: str, now: datetime) -> Markup:
+    """Render the chats with a persona, the latest first, by the days of their last turns; the open one is marked."""
+    found = past_chats(bank, chat.persona_id, LISTED, words) if chat.persona_id is not None else []
+    past = [(each, last and last.astimezone(now.tzinfo)) for each, last in found]
+    days = [(day, list(chats)) for day, chats in groupby(past, lambda each: name_day(each[1], now))]
+    return render("past_chats.html", days=days, open=chat.id, full=len(past) == LISTED, words=words.strip())
+
+
+def name_day(moment: datetime | None, now: datetime) -> str:
+    """The day of a chat as the list names it."""
+    if moment is None:
+        return "Without a date"
+    names = {now.date(): "Today", now.date() - timedelta(days=1): "Yesterday"}
+    return names.get(moment.date()) or format_day(moment)
