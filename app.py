@@ -33,7 +33,7 @@ from graph.state import Services
 from graph.tab.chat_tab import ChatTab
 from memory.cli.errors import run_command
 from memory.tab.memory_tab import MemoryTab
-from memory.tab.templates import LOGO, render
+from memory.tab.parts import LOGO, render
 
 
 def build_page(settings: EvalSettings, services: Services, background: Background, user: str = "") -> gr.Blocks:

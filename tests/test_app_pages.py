@@ -14,7 +14,7 @@ import pytest
 
 from graph.server.page import Page, isolate_pages
 from memory.errors import MemoirError
-from memory.tab.events import PRIVATE
+from memory.tab.parts import PRIVATE
 from memory.users import Users
 from support.app_client import Program, two_users
 

@@ -13,7 +13,7 @@ import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
 from eval.benchmarks import PRESETS
 from eval.benchmarks.types import Preset, Row
-from eval.cli.output import marks, write_between_marks
+from eval.cli.output import marks, progress_bars, write_between_marks
 from eval.reporting import results
 from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator
@@ -135,9 +135,11 @@ def test_without_json_the_report_is_for_people(command, name):
 def test_a_sweep_runs_every_combination(command, name):
     arguments = ("run", "memoir", "--limit", 2, "--reader", "none", "--sweep", "search.k=5,20")
     _, out, _ = command(*arguments)
-    table, rules = out.split("\n\n")
-    assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["search.k=5", "search.k=20"]
+    *tables, rules = out.split("\n\n")
+    for table in tables:
+        assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["search.k=5", "search.k=20"]
     assert rules.startswith("- turn_recall: of the turns in the first k hits")
+    assert max(map(len, out.splitlines())) <= 120
     rows = parsed(command(*arguments, "--json")[1])["rows"]
     assert [rows[label]["settings"]["search.k"] for label in ("search.k=5", "search.k=20")] == [5, 20]
 
@@ -224,7 +226,9 @@ def test_an_interrupted_command_says_how_to_go_on(command, monkeypatch):
 
 def test_a_report_is_shown_again(command, name):
     assert parsed(command("report", name, "--json")[1])["run"] == name
-    assert "## Timing" in command("report", name)[1]
+    text = command("report", name)[1]
+    assert "## Timing" in text
+    assert max(map(len, text.splitlines())) <= 120
     rows = list(csv.DictReader(io.StringIO(command("report", name, "--csv")[1])))
     assert {row["metric"] for row in rows if row["axis"] == "all"} >= ANSWERS | RETRIEVAL
     assert {row["axis"] for row in rows} >= {"all", "ability", "population"}
@@ -237,6 +241,37 @@ def test_two_runs_are_compared(command, evaluator, name):
     assert (held["n"], held["settings"]) == (4, {"search.k": [10, 3]})
     assert set(held["differences"]) >= {"session_recall@5", "token_f1"}
     assert "search.k: 10 / 3" in command("compare", name, other)[1]
+    rows = list(csv.DictReader(io.StringIO(command("compare", name, other, "--csv")[1])))
+    assert {(row["first"], row["second"]) for row in rows} == {(name, other)}
+    differences = {metric: found["difference"] for metric, found in held["differences"].items()}
+    assert {row["metric"]: float(row["difference"]) for row in rows} == differences
+
+
+def test_a_sample_has_probes_of_every_history_and_kind_the_same_each_time(command, evaluator):
+    asked = []
+    for _ in range(2):
+        run = parsed(command("run", "memoir", "--sample", 24, "--reader", "none", "--afresh", "--json")[1])["run"]
+        samples = evaluator.runs.get(run).samples()
+        asked.append({sample.probe.id for sample in samples})
+        assert evaluator.runs.get(run).spec.portion == "a sample of 24"
+        assert (len(samples), len({sample.prediction.history_id for sample in samples})) == (24, 3)
+        assert len({sample.probe.ability for sample in samples}) >= 8
+    assert asked[0] == asked[1]
+
+
+def test_an_unknown_setting_is_told_the_nearest(command):
+    fails(command("run", "memoir", "--set", "rerank.alhpa=1"), "no setting 'rerank.alhpa'", "nearest is rerank.alpha=")
+
+
+def test_files_elsewhere_are_those_of_one_benchmark(command, tmp_path):
+    fails(command("papers", "--data", tmp_path), "name it")
+
+
+def test_where_nobody_sees_bars_a_line_is_printed_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr("eval.cli.output.SECONDS_BETWEEN_LINES", 0.0)
+    with progress_bars("probe") as watch:
+        watch("memoir", 3, 1200)
+    assert "memoir: 3 of 1,200 probes" in capsys.readouterr().err
 
 
 def test_runs_and_presets_are_listed(command, name):
@@ -245,6 +280,8 @@ def test_runs_and_presets_are_listed(command, name):
     assert name in command("list")[1]
     assert set(parsed(command("presets", "--json")[1])["presets"]) == set(PRESETS)
     assert "longmemeval-table-3: " in command("presets")[1]
+    assert all(name.startswith("perltqa-") for name in parsed(command("presets", "perltqa", "--json")[1])["presets"])
+    assert command("presets", "memoir")[1] == "memoir has no table\n"
 
 
 def test_a_run_is_deleted_unless_it_goes_on(command, evaluator, name):
@@ -258,14 +295,30 @@ def test_a_run_is_deleted_unless_it_goes_on(command, evaluator, name):
 # --- judges
 
 
-def test_answers_go_to_the_script_and_its_labels_come_back(command, evaluator, name, tmp_path):
-    copy = parsed(command("run", "memoir", "--limit", 4, "--afresh", "--json")[1])["run"]
+def test_answers_go_to_the_script(command, tmp_path):
+    data = longmemeval.write(tmp_path, longmemeval.QUESTION)
+    run = parsed(command("run", "longmemeval", "--data", data, "--json")[1])["run"]
     path = tmp_path / "hypotheses.jsonl"
-    assert parsed(command("export", copy, path, "--json")[1]) == {"written": 4}
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert {line["question_id"] for line in lines} == {s.probe.id for s in evaluator.runs.get(copy).samples()}
+    assert parsed(command("export", run, path, "--json")[1]) == {"written": 1, "format": "hypotheses"}
+    (line,) = map(json.loads, path.read_text().splitlines())
+    assert line["question_id"] == longmemeval.QUESTION["question_id"]
+
+
+def test_a_run_of_another_benchmark_has_only_the_formats_that_fit_it(command, name, tmp_path):
+    path = tmp_path / "run.txt"
+    for chosen in ((), ("--format", "hypotheses"), ("--format", "qa")):
+        fails(command("export", name, path, *chosen), "is a run of memoir", "--format: trec-run, trec-qrels")
+    assert not path.exists()
+    status, out, _ = command("export", name, path, "--format", "trec-run")
+    assert (status, "a TREC run" in out) == (0, True)
+    assert all(len(line.split(" ")) == 6 for line in path.read_text().splitlines())
+
+
+def test_labels_of_the_script_become_verdicts(command, evaluator, name, tmp_path):
+    copy = parsed(command("run", "memoir", "--limit", 4, "--afresh", "--json")[1])["run"]
     labelled = [
-        {**line, "autoeval_label": {"model": "judge-1", "label": number != 0}} for number, line in enumerate(lines)
+        {"question_id": s.probe.id, "autoeval_label": {"model": "judge-1", "label": number != 0}}
+        for number, s in enumerate(evaluator.runs.get(copy).samples())
     ]
     labels = tmp_path / "labels.jsonl"
     labels.write_text("".join(json.dumps(line) + "\n" for line in labelled))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.benchmarks.longmemeval.official_judge import UnreadableLabels, read_labels, write_hypotheses
+from eval.benchmarks.longmemeval.official_judge import UnreadableLabels, hypothesis, read_labels
 from eval.types import Gold, Prediction, Probe, Sample, Verdict
 
 
@@ -17,20 +17,13 @@ def sample(question, answer, *, abstained=False):
     return Sample(probe, Prediction(question, "h", {}, (), answer=answer, abstained=abstained))
 
 
-def test_each_answer_is_a_line_of_two_fields_and_no_gold(tmp_path):
-    path = tmp_path / "hypotheses.jsonl"
-    assert write_hypotheses([sample("q2", "In Porto."), sample("q1_abs", "你好\u2028\n!")], path) == 2
-    assert path.read_text(encoding="ascii").split("\n") == [
-        '{"question_id": "q2", "hypothesis": "In Porto."}',
-        '{"question_id": "q1_abs", "hypothesis": "\\u4f60\\u597d\\u2028\\n!"}',
-        "",
-    ]
+def test_each_answer_is_an_object_of_two_fields_and_no_gold():
+    assert hypothesis(sample("q2", "In Porto.")) == {"question_id": "q2", "hypothesis": "In Porto."}
 
 
-def test_a_wordless_abstention_is_put_in_words_and_a_missing_answer_is_not(tmp_path):
-    path = tmp_path / "hypotheses.jsonl"
-    write_hypotheses([sample("q1", "", abstained=True), sample("q2", " "), sample("q3", "No.", abstained=True)], path)
-    assert [json.loads(line)["hypothesis"] for line in path.read_text().splitlines()] == ["I don't know.", "", "No."]
+def test_a_wordless_abstention_is_put_in_words_and_a_missing_answer_is_not():
+    samples = sample("q1", "", abstained=True), sample("q2", " "), sample("q3", "No.", abstained=True)
+    assert [hypothesis(each)["hypothesis"] for each in samples] == ["I don't know.", "", "No."]
 
 
 @given(st.dictionaries(st.text(), st.booleans(), max_size=5))

@@ -154,11 +154,24 @@ def test_a_judge_stands_beside_the_rule_with_their_agreement(runs):
     assert ".600" in text
 
 
-def test_tokens_are_added_up_and_shown_where_there_are_any(runs):
+def test_tokens_are_added_up_and_shown_by_question(runs):
     held = report(kept(runs, [made(1, tokens_in=30, tokens_out=4), made(2, tokens_in=12, tokens_out=2)]))
     assert held.tokens == {"in": 42, "out": 6}
-    assert "## Tokens" in render.to_markdown(held)
-    assert "## Tokens" not in render.to_markdown(report(kept(runs)))
+    assert "tokens read 42 (21.0 a question) and written 6 (3.0 a question)." in " ".join(
+        render.to_markdown(held).split()
+    )
+    assert "tokens read 0 (0.0 a question)" in " ".join(render.to_markdown(report(kept(runs))).split())
+
+
+def test_a_wide_table_becomes_several_that_begin_alike():
+    header = ["run", *(f"metric_{n}" for n in range(12))]
+    tables = render.narrow_tables([["one", *range(12)], ["two", *range(12, 24)]], header).split("\n\n")
+    cells = [[[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()] for table in tables]
+    assert len(tables) == 2
+    assert all(len(line) <= render.WIDTH for table in tables for line in table.splitlines())
+    assert [names[0] for names, *_ in cells] == ["run", "run"]
+    assert [name for names, *_ in cells for name in names[1:]] == header[1:]
+    assert [value for *_, last in cells for value in last[1:]] == [str(n) for n in range(12, 24)]
 
 
 def test_published_figures_stand_beside_ours_with_their_source(runs):

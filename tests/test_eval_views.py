@@ -19,7 +19,7 @@ from eval.tab.views import (
     render_trace,
 )
 from eval.types import Figure, Gold, Prediction, Probe, Sample, Verdict
-from memory.tab.templates import render
+from memory.tab.parts import render
 
 BAD = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'"
 PLAN = Plan(BAD, ((BAD, RunRequest("memoir")), ("", RunRequest("memoir"))))

@@ -9,7 +9,7 @@ from memory.bank.bank import Bank
 from memory.importers import IMPORTERS, history_file
 from memory.ingest import ingest, summarize
 from memory.tab.memory_card import render_card, render_sources, render_transcript
-from memory.tab.templates import empty_state, error_box, hint, progress_bar, render
+from memory.tab.parts import empty_state, error_box, hint, progress_bar, render
 from support.export_files import EXPORTS, write_json
 
 BAD = '<script>alert(1)</script><svg onload="alert(2)"><img src=x onerror=alert(3)>'

@@ -8,8 +8,8 @@ import gradio as gr
 import pytest
 
 from memory.errors import MemoirError
-from memory.tab import task_panel
-from memory.tab.task_panel import TaskPanel
+from memory.tab import parts
+from memory.tab.parts import TaskPanel
 
 HERE, ELSEWHERE = SimpleNamespace(session_hash="here"), SimpleNamespace(session_hash="elsewhere")
 
@@ -35,7 +35,7 @@ class Work:
 
 @pytest.fixture
 def bar(monkeypatch):
-    monkeypatch.setattr(task_panel, "TICK", 0.05)
+    monkeypatch.setattr(parts, "TICK", 0.05)
     with gr.Blocks():
         return TaskPanel("some")
 

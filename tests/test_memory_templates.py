@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from memory.forgetting.forget import ForgetReport
-from memory.tab import templates
-from memory.tab.templates import render
+from memory.tab import parts
+from memory.tab.parts import render
 
 BAD = "<img src=x onerror=alert(1)>"
 
 
-@pytest.mark.parametrize("path", sorted(templates.WEB.glob("templates/*.html")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(parts.WEB.glob("templates/*.html")), ids=lambda path: path.stem)
 def test_every_template_compiles(path):
-    assert templates._environment.get_template(path.name)
+    assert parts._environment.get_template(path.name)
 
 
 def test_a_preview_lists_what_would_be_forgotten():

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from tqdm import tqdm
 
 from eval.runs.halves import HALVES
 from eval.types import Watch
+from memory.cli.errors import print_error
 from memory.cli.program import Arguments, Commands, argument, flag, number, path
 from memory.errors import MemoirError
 from memory.formatting import to_json_values
@@ -20,8 +23,12 @@ COMMANDS = Commands(
     argparse.ArgumentParser(prog="python -m eval", description="Measure how good the memory is, on benchmarks."), JSON
 )
 
+SECONDS_BETWEEN_LINES = 30.0
+"""How often progress is told where the output is not a terminal."""
+
 DATA = path("--data", "its file or folder, if not in Memoir's own data folder")
 LIMIT = number("--limit", "ask the first N probes only")
+SAMPLE = number("--sample", "ask N probes, drawn over histories and kinds of question")
 HALF = argument("--half", "ask the half that tunes, or the half that reports; default: both", choices=HALVES)
 JOBS = number("--jobs", "processes; they do not change the results", default=1)
 WRITE = path("--write", "put the table between its marks in this file")
@@ -60,11 +67,16 @@ def marks(command: str) -> tuple[str, str]:
 
 @contextmanager
 def progress_bars(unit: str, **options: Any) -> Iterator[Watch]:  # noqa: ANN401  # tqdm's own
-    """Show one bar after another, a new one whenever the label changes; nothing if the output is not a terminal."""
+    """Show one bar after another, a new one whenever the label changes; a line now and then if nobody sees bars."""
     bars: dict[str, tqdm[Any]] = {}
+    printed_at = time.monotonic()
     with ExitStack() as stack:
 
         def watch(label: str, done: int, total: int) -> None:
+            nonlocal printed_at
+            if not sys.stderr.isatty() and time.monotonic() - printed_at >= SECONDS_BETWEEN_LINES:
+                printed_at = time.monotonic()
+                print_error(f"{label}: {done:,} of {total:,} {unit}s")
             if label not in bars:
                 stack.close()
                 bars.clear()

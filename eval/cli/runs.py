@@ -8,13 +8,13 @@ from typing import Any
 from tabulate import tabulate
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.benchmarks.longmemeval.official_judge import read_labels, write_hypotheses
-from eval.cli.output import COMMANDS, DATA, HALF, JOBS, JSON, LIMIT, progress_bars, show
+from eval.benchmarks.longmemeval.official_judge import read_labels
+from eval.cli.output import COMMANDS, DATA, HALF, JOBS, JSON, LIMIT, SAMPLE, progress_bars, show
 from eval.play.execute import ENGINES
 from eval.play.systems import registry
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
-from eval.reporting import render, side_by_side
+from eval.reporting import exports, render, side_by_side
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator, RunRequest
@@ -29,6 +29,7 @@ from memory.formatting import to_json_values
 RUN = argument("run")
 
 ENGINE_HELP = "where they run: on this machine, or on the Ray cluster at RAY_ADDRESS"
+FORMAT_HELP = "; ".join(f"{name}: {found.about}" for name, found in exports.FORMATS.items())
 SYSTEM_HELP = f"the memory to test, several times for a table: {', '.join(registry.names())}, or http://ADDRESS"
 MODEL_HELP = "as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name"
 
@@ -38,6 +39,7 @@ MODEL_HELP = "as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name"
     argument("benchmark", "the benchmark's name", choices=BENCHMARKS),
     DATA,
     LIMIT,
+    SAMPLE,
     argument("--only", "play this history only", action="append", default=[], metavar="HISTORY"),
     argument("--reader", "the reader; none measures classification and retrieval alone", metavar="READER"),
     argument("--set", "change a setting", action="append", default=[], metavar="NAME=VALUE", dest="settings"),
@@ -78,7 +80,7 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     reports = {label: report(done) for label, done in _run_rows(arguments, evaluator, rows).items()}
     preset = PRESETS.get(arguments.preset or "")
     header, table = render.sweep_rows(reports, *(preset.columns if preset else ()))
-    show(arguments, {"rows": reports}, "\n\n".join([render.markdown_table(table, header), *render.rules(header)]))
+    show(arguments, {"rows": reports}, "\n\n".join([render.narrow_tables(table, header), *render.rules(header)]))
 
 
 def _preset_rows(arguments: Arguments, base: Experiment) -> list[tuple[str, Experiment]]:
@@ -93,7 +95,7 @@ def _preset_rows(arguments: Arguments, base: Experiment) -> list[tuple[str, Expe
 
 def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]) -> dict[str, Run]:
     """Run rows, and let a judge see their answers if one is named; returns the run of each, in their order."""
-    names = ("data", "limit", "half", "jobs", "engine", "afresh", "cold")
+    names = ("data", "limit", "sample", "half", "jobs", "engine", "afresh", "cold")
     how: dict[str, Any] = {name: getattr(arguments, name) for name in names}
     requests = {
         label: RunRequest(arguments.benchmark, experiment=experiment, only=tuple(arguments.only), **how)
@@ -129,10 +131,18 @@ def show_report(arguments: Arguments, evaluator: Evaluator) -> None:
         show(arguments, done, render.to_markdown(done))
 
 
-@COMMANDS.add("compare", argument("first"), argument("others", nargs="+", metavar="other"))
+@COMMANDS.add(
+    "compare",
+    argument("first"),
+    argument("others", nargs="+", metavar="other"),
+    flag("--csv", "print one row for each figure of each run, with its difference from the first"),
+)
 def compare(arguments: Arguments, evaluator: Evaluator) -> None:
     """Compare two runs, probe by probe, or the figures of several with those of the first."""
     first, *others = (evaluator.runs.get(name) for name in (arguments.first, *arguments.others))
+    if arguments.csv:
+        print(render.comparisons_to_csv([compare_runs(first, other) for other in others]), end="")
+        return
     if len(others) > 1:
         compared = side_by_side.side_by_side({run.name: run for run in (first, *others)})
         show(arguments, compared.reports, side_by_side.to_markdown(compared))
@@ -173,11 +183,17 @@ def list_runs(arguments: Arguments, evaluator: Evaluator) -> None:
     show(arguments, {"runs": values}, table if rows else "no runs yet")
 
 
-@COMMANDS.add("export", RUN, argument("file", type=Path))
-def export_answers(arguments: Arguments, evaluator: Evaluator) -> None:
-    """Write a run's answers as LongMemEval's own judge script reads them."""
-    written = write_hypotheses(evaluator.runs.get(arguments.run).samples(), arguments.file)
-    show(arguments, {"written": written}, f"wrote {written} answers to {arguments.file}")
+@COMMANDS.add(
+    "export",
+    RUN,
+    argument("file", type=Path),
+    argument("--format", FORMAT_HELP, choices=exports.FORMATS, default="", metavar="FORMAT"),
+)
+def export_run(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Write a run's answers or rankings as other programs read them."""
+    name, written = exports.write(evaluator.runs.get(arguments.run), arguments.file, arguments.format)
+    about = exports.FORMATS[name].about
+    show(arguments, {"written": written, "format": name}, f"wrote {written} lines to {arguments.file}, {about}")
 
 
 @COMMANDS.add("delete", RUN)

@@ -4,8 +4,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from eval.benchmarks import PRESETS
-from eval.cli.output import COMMANDS, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
+from eval.benchmarks import BENCHMARKS, PRESETS
+from eval.cli.output import COMMANDS, DATA, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
 from eval.reporting import results
 from eval.reporting.render import markdown_table
 from eval.reporting.tuning import measure as tuning
@@ -40,13 +40,14 @@ def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
     "papers",
     argument("benchmark", "of these benchmarks only", nargs="*"),
     argument("--model", "run those that need a chat model instead, with this", default="", metavar="NAME"),
+    DATA,
     LIMIT,
     JOBS,
     WRITE,
 )
 def measure_papers(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run the rows of the papers' tables that need no chat model."""
-    plan = results.PaperPlan(arguments.jobs, arguments.model, arguments.limit)
+    plan = results.PaperPlan(arguments.jobs, arguments.model, arguments.limit, arguments.data)
     with progress_bars("probe") as watch:
         done = results.measure_papers(evaluator, plan, watch, arguments.benchmark)
     value = {preset.name: rows for preset, rows in done}
@@ -69,16 +70,17 @@ def show_settings(arguments: Arguments, evaluator: Evaluator) -> None:
     show_table(arguments, "settings", {"settings": rows}, table)
 
 
-@COMMANDS.add("presets")
+@COMMANDS.add("presets", argument("benchmark", "of this benchmark only", nargs="?", choices=BENCHMARKS))
 def list_presets(arguments: Arguments, evaluator: Evaluator) -> None:
     """List the papers' tables that can be run by name."""
+    wanted = {name: preset for name, preset in PRESETS.items() if arguments.benchmark in (None, preset.benchmark)}
     lines = []
-    for preset in PRESETS.values():
+    for preset in wanted.values():
         lines.append(f"{preset.name}: {preset.title} [{preset.benchmark}]")
         for row in preset.rows:
             needs = f" (needs {row.needs})" if row.needs else ""
             lines.append(f"    {row.label}: {' '.join(row.settings) or 'default settings'}{needs}")
-    show(arguments, {"presets": dict(PRESETS)}, "\n".join(lines))
+    show(arguments, {"presets": wanted}, "\n".join(lines) or f"{arguments.benchmark} has no table")
 
 
 def _sizes(text: str) -> tuple[int, ...]:

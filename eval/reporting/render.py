@@ -4,7 +4,9 @@ import csv
 import io
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from tabulate import tabulate
@@ -29,6 +31,11 @@ PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions",
 COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
 COMPARISON_NOTE = f"{INTERVALS}. {TESTED}."
 
+WIDTH = 120
+"""Most columns of text in a report, but for a word or a cell that has more."""
+
+_wrapped = partial(fill, width=WIDTH, break_long_words=False, break_on_hyphens=False)
+
 
 def headlines(report: Report, most: int = 6) -> list[tuple[str, Figure]]:
     """The first `most` figures of `HEADLINES` that a report has."""
@@ -49,11 +56,12 @@ def to_markdown(report: Report) -> str:
     """Format the whole report."""
     settings = ", ".join(f"{k}={v}" for k, v in report.settings.items())
     about = (
-        f"# {report.title}\n\n{report.n} probes of {report.histories} histories ({report.portion}), {report.date}, "
-        f"{report.machine}, code {report.code}{'' if report.done else ', UNFINISHED'}\n\nSettings: {settings}"
+        f"{report.n} probes of {report.histories} histories ({report.portion}), {report.date}, "
+        f"{report.machine}, code {report.code}{'' if report.done else ', UNFINISHED'}"
     )
     figures = _section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))
-    parts = [about, figures, f"{INTERVALS}.", *rules(report.metrics)]
+    parts = [f"# {report.title}", about, f"Settings: {settings}", figures, f"{INTERVALS}."]
+    parts += [*rules(report.metrics), _cost(report)]
     if report.unjudged:
         parts.append(f"Not judged: {', '.join(report.unjudged)}. Run `python -m eval judge {report.run} MODEL`.")
     for axis, groups in report.by.items():
@@ -65,7 +73,6 @@ def to_markdown(report: Report) -> str:
         ("Wrong answers, by cause", report.causes.items() if any(report.causes.values()) else (), ("cause", "n")),
         ("Agreement of judge and rule", agreement_rows(report.agreement), ("what", "value")),
         ("Timing", timing_rows(report.timing), ("what", "p50", "p95")),
-        ("Tokens", report.tokens.items() if any(report.tokens.values()) else (), ("", "n")),
         ("Read by", report.readers.items(), ("", "n")),
         (
             "Replies that could not be read; they count as wrong and enter no mean of scores, and a time is left open",
@@ -76,18 +83,40 @@ def to_markdown(report: Report) -> str:
         ("Published by others", published_rows(report), PUBLISHED_HEADER),
     )
     parts += [_section(title, rows, header) for title, rows, header in sections if rows]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part if part[:1] in "#|-" else _wrapped(part) for part in parts) + "\n"
+
+
+def _cost(report: Report) -> str:
+    """What a run cost: time, room and tokens."""
+    spent = {kind: f"{n:,} ({n / max(report.n, 1):,.1f} a question)" for kind, n in report.tokens.items()}
+    work, size = report.timing.get("work_s", 0.0), report.timing.get("bytes", 0)
+    return (
+        f"Cost: {work:,.1f} s of work, {size:,} bytes of memory, tokens read {spent['in']} and written {spent['out']}."
+    )
 
 
 def rules(names: Iterable[str]) -> list[str]:
     """How figures of these names are counted, where that needs saying: a list in Markdown, in one text or none."""
     bases = dict.fromkeys(name.partition("@")[0] for name in names)
     lines = [f"- {base}: {METRICS[base]['rule']}." for base in bases if "rule" in METRICS.get(base, {})]
-    return ["\n".join(lines)] if lines else []
+    return ["\n".join(_wrapped(line, subsequent_indent="  ") for line in lines)] if lines else []
 
 
 def _section(title: str, rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
-    return f"## {title}\n\n" + markdown_table(rows, header)
+    return f"## {title}\n\n" + narrow_tables(rows, header)
+
+
+def narrow_tables(rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
+    """A table as several of at most `WIDTH` columns of text, each of which begins with the table's first column."""
+    rows = list(rows)
+    widths = [len(cell) + 1 for cell in markdown_table(rows, header).partition("\n")[0].split("|")[1:-1]]
+    parts: list[list[int]] = [[0]]
+    for column, width in enumerate(widths[1:], start=1):
+        if len(parts[-1]) > 1 and 1 + width + sum(widths[n] for n in parts[-1]) > WIDTH:
+            parts.append([0])
+        parts[-1].append(column)
+    tables = (markdown_table([[row[n] for n in part] for row in rows], [header[n] for n in part]) for part in parts)
+    return "\n\n".join(tables)
 
 
 def markdown_table(rows: Iterable[Iterable[object]], header: Sequence[str]) -> str:
@@ -192,6 +221,18 @@ def to_csv(report: Report) -> str:
     for axis, group, figures in groups:
         for name, f in figures.items():
             writer.writerow([axis, safe_cell(group), name, f.value, f.low, f.high, f.n])
+    return out.getvalue()
+
+
+def comparisons_to_csv(comparisons: Iterable[Comparison]) -> str:
+    """Format every figure of every comparison as one row of CSV; p is without correction for the number of tests."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["first", "second", "metric", "first_value", "second_value", "difference", "low", "high", "p", "n"])
+    for compared in comparisons:
+        for name, d in compared.differences.items():
+            figures = d.value_a, d.value_b, d.difference, d.low, d.high, d.p, d.n
+            writer.writerow([compared.first, compared.second, name, *figures])
     return out.getvalue()
 
 

@@ -187,12 +187,14 @@ def _values(compared: Compared, model: str) -> list[float]:
 class PaperPlan:
     """Which rows to run: those that need nothing, or, with a `model`, those that need a chat model and no more.
 
-    `limit` asks the first so many probes; `jobs` is the number of processes.
+    `limit` asks the first so many probes; `jobs` is the number of processes. `data` are the files of the one benchmark
+    that is named, if they are elsewhere.
     """
 
     jobs: int = 1
     model: str = ""
     limit: int | None = None
+    data: Path | None = None
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -213,10 +215,12 @@ def measure_papers(evaluator: Evaluator, plan: PaperPlan, watch: Watch, names: S
 
     Raises `NoData` if no files are here, or not those of a benchmark that is named.
     """
+    if plan.data and len(names) != 1:
+        raise NoData("--data has the files of one benchmark: name it, as in `papers locomo --data FILE`")
     done: list[tuple[Preset, Mapping[str, Report]]] = []
     for benchmark in _with_tables(names):
         try:
-            path = _path(evaluator, benchmark)
+            path = evaluator.data_of(benchmark, plan.data) if plan.data else _path(evaluator, benchmark)
         except NoData:
             if names:
                 raise

@@ -20,7 +20,7 @@ from eval.play.replay import Stop, count_asked
 from eval.play.systems import registry
 from eval.play.understanding.trained_kinds import read_record
 from eval.runs.experiment import Experiment, UnknownSetting
-from eval.runs.halves import Half, half_folder, in_half
+from eval.runs.halves import Half, half_folder, in_half, in_sample
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Runs, Spec
 from eval.settings import EvalSettings
@@ -47,15 +47,17 @@ class NothingToJudge(MemoirError):
 class RunRequest:
     """Which benchmark to run, on what data and with which settings.
 
-    `limit` asks the first so many probes, `only` names the histories to play, `half` limits both to the half that tunes
-    or the one that reports. `jobs` processes replay where `engine` says (see `ENGINES`). `afresh` starts a new run
-    where an unfinished one could be resumed; `cold` ignores the cache of embeddings.
+    `limit` asks the first so many probes, `sample` so many that are drawn (`in_sample`), `only` names the histories to
+    play, `half` limits both to the half that tunes or the one that reports. `jobs` processes replay where `engine` says
+    (see `ENGINES`). `afresh` starts a new run where an unfinished one could be resumed; `cold` ignores the cache of
+    embeddings.
     """
 
     benchmark: str
     data: Path | None = None
     experiment: Experiment = field(default_factory=Experiment)
     limit: int | None = None
+    sample: int | None = None
     only: tuple[str, ...] = ()
     half: Half | None = None
     jobs: int = 1
@@ -66,7 +68,8 @@ class RunRequest:
     @property
     def portion(self) -> str:
         """Which probes are asked, in words."""
-        probes = "all" if self.limit is None else f"the first {self.limit}"
+        probes = "all" if self.sample is None else f"a sample of {self.sample}"
+        probes = probes if self.limit is None else f"the first {self.limit}" + (f" of {probes}" if self.sample else "")
         probes += f" of the {self.half} half" if self.half else ""
         return f"{probes} of {', '.join(self.only)}" if self.only else probes
 
@@ -248,13 +251,17 @@ def _requested_benchmark(request: RunRequest) -> Benchmark:
     if read is None:
         raise UnknownSetting(f"questions=authors: {benchmark.title} is asked as by its authors already")
 
-    def load(path: Path) -> Iterator[History]:
+    def of_half(path: Path) -> Iterator[History]:
         histories = read(path)
         if request.experiment.questions == "graph":
             histories = (graph_history(history, seed) for history in histories)
         elif request.experiment.questions == "test":
             histories = (_test_questions(history) for history in histories)
-        return in_half(benchmark.name, histories, request.half) if request.half else histories
+        chosen = in_half(benchmark.name, histories, request.half) if request.half else histories
+        return (history for history in chosen if not request.only or history.id in request.only)
+
+    def load(path: Path) -> Iterator[History]:
+        return in_sample(lambda: of_half(path), request.sample) if request.sample else of_half(path)
 
     return replace(benchmark, load=load)
 

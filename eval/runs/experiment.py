@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from difflib import get_close_matches
 from itertools import product
 from typing import Any, Final, Literal, Self
 
@@ -26,7 +27,7 @@ RememberedKinds = Literal["both", "semantic", "episodic"]
 
 
 class UnknownSetting(MemoirError):
-    """No such setting, or an invalid value; the message lists the settings."""
+    """No such setting, or an invalid value; the message names the nearest setting, or what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,8 @@ class Experiment:
         """The experiment without its settings of ranking and reading: two that store the same have it in common."""
         pipeline, of_bank = PipelineSettings(), ("learner", "model", "quantization")
         stored = replace(pipeline, **{name: getattr(self.pipeline, name) for name in of_bank})
-        fixed: dict[str, Any] = {"strength_days": 0.0, "given": "memory", "times": "asked", "outside": "kept"}
-        return replace(self, pipeline=stored, words="stems", **fixed)
+        same = replace(self, given="memory", times="asked", outside="kept", words="stems")
+        return replace(same, pipeline=stored, strength_days=0.0)
 
 
 _ADAPTER = TypeAdapter(Experiment)
@@ -114,8 +115,10 @@ def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
     """
     known = experiment.settings
     if name not in known:
+        (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
         raise UnknownSetting(
-            f"there is no setting {name!r}; there are: {', '.join(f'{n}={v}' for n, v in known.items())}"
+            f"there is no setting {name!r}. The nearest is {nearest}={known[nearest]}; all stand in any report, and in "
+            "eval/runs/experiment.py and graph/SETTINGS.md"
         )
     path = name.split(".")
     if path[0] not in {f.name for f in fields(Experiment)}:

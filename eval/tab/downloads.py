@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import gradio as gr
 
-from memory.tab.events import PRIVATE
+from memory.tab.parts import PRIVATE
 
 Download = dict[str, str]
 """A file for the browser: its `name`, its `type` (MIME) and its `text`."""

@@ -17,9 +17,7 @@ from eval.tab.runs_panel import RunsPanel
 from eval.tab.views import render_table_notes
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-from memory.tab.events import PRIVATE, UNCHANGED, Update
-from memory.tab.tables import build_table
-from memory.tab.templates import empty_state, render
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, build_table, empty_state, render
 
 ACTIVE_TICK, IDLE_TICK = 1.0, 6.0
 """Seconds between two looks at the status: while a run is in progress, and while none is."""

@@ -29,9 +29,7 @@ from eval.tab.views import (
 )
 from eval.types import Sample, ShownHit
 from memory.formatting import STORE_NAMES, clip, format_count, to_json_values
-from memory.tab.events import PRIVATE, Update
-from memory.tab.tables import build_table
-from memory.tab.templates import hint, render
+from memory.tab.parts import PRIVATE, Update, build_table, hint, render
 
 SCROLL_TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView({ block: 'start' })"
 """Scrolls to the probe that was opened, below the list."""

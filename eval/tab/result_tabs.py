@@ -24,10 +24,7 @@ from eval.reporting.render import (
 from eval.reporting.report import AXES, Report
 from eval.tab.views import PLAIN_NAMES, metric_name
 from eval.types import Figure
-from memory.tab.events import Update
-from memory.tab.figure import new_figure
-from memory.tab.tables import build_table
-from memory.tab.templates import hint
+from memory.tab.parts import Update, build_table, hint, new_figure
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as Plot

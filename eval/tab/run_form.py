@@ -15,9 +15,7 @@ from eval.tab.runner import RunStatus
 from eval.tab.views import render_status
 from graph.settings import ReaderEngine
 from memory.progress import Task
-from memory.tab.events import PRIVATE, Update
-from memory.tab.task_panel import TaskPanel
-from memory.tab.templates import error_box, hint, render
+from memory.tab.parts import PRIVATE, TaskPanel, Update, error_box, hint, render
 
 READER_NAMES = {"auto": "As in Chat", "extractive": "Extractive", "none": "None (retrieval only)"}
 FIRST_BENCHMARK = next(iter(BENCHMARKS))

@@ -26,9 +26,7 @@ from eval.tab.open_runs import count_answers
 from eval.tab.views import describe_run, metric_name, render_run_card, screen_order
 from memory.errors import MemoirError
 from memory.formatting import format_time
-from memory.tab.events import PRIVATE, Update
-from memory.tab.tables import build_table
-from memory.tab.templates import hint, render
+from memory.tab.parts import PRIVATE, Update, build_table, hint, render
 
 HOW = "\n".join(
     [

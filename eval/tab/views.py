@@ -12,7 +12,7 @@ from eval.runs.run import Run
 from eval.tab.runner import Plan, RunStatus
 from eval.types import Figure, Sample
 from memory.formatting import clip, format_count, format_duration, format_time
-from memory.tab.templates import hint, progress_bar, render
+from memory.tab.parts import hint, progress_bar, render
 
 CARDS = 8
 """Metrics shown as cards above a report."""

@@ -17,7 +17,7 @@ from graph.server.login import digest, is_browser
 from graph.server.request_limits import RequestBudget, network
 from graph.server.user_pages import UserPages
 from memory.formatting import format_count
-from memory.tab.templates import render
+from memory.tab.parts import render
 
 COOKIE = "memoir-visitor"
 

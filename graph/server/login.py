@@ -19,7 +19,7 @@ from starlette.types import Message, Receive, Scope, Send
 from graph.server.request_limits import network
 from graph.server.user_pages import UserPages
 from memory.errors import MemoirError
-from memory.tab.templates import render
+from memory.tab.parts import render
 from memory.users import MAX_PASSWORD, UnknownUser, User, Users
 
 COOKIE = "memoir-session"

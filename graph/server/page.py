@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graph.server.api import return_json
 from memory.errors import MemoirError
-from memory.tab.templates import LOGO, WEB
+from memory.tab.parts import LOGO, WEB
 
 _PAGE: ContextVar[gr.Blocks] = ContextVar("page")
 _SEPARATOR = "<gradio-sep>"

@@ -28,7 +28,7 @@ from graph.state import Services
 from graph.tab.first_personas import import_sample
 from memory.errors import BankUnavailable
 from memory.exporting.downloads import VISITORS
-from memory.tab.templates import PICTURES
+from memory.tab.parts import PICTURES
 from memory.users import UnknownUser, Users
 
 BuildPage = Callable[[Services, Background, str], gr.Blocks]

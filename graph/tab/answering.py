@@ -29,7 +29,7 @@ from memory.bank.queries.chats import memories_of_turn
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
-from memory.tab.events import UNCHANGED, Update
+from memory.tab.parts import UNCHANGED, Update
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -16,8 +16,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries.told import known_period, upcoming
 from memory.dates.expressions import describe_span
 from memory.formatting import clip, format_count, format_day
-from memory.tab.events import Update
-from memory.tab.templates import PERSONA_AVATAR, USER_AVATAR, empty_state, render
+from memory.tab.parts import PERSONA_AVATAR, USER_AVATAR, Update, empty_state, render
 from memory.types import Persona
 
 SOON = timedelta(days=8)

@@ -16,9 +16,8 @@ from memory.bank.queries.deletion import select_session
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_session, preview_selected
 from memory.formatting import format_count, format_day
-from memory.tab.events import PRIVATE, Update
 from memory.tab.import_panel import APART
-from memory.tab.templates import hint, render
+from memory.tab.parts import PRIVATE, Update, hint, render
 from memory.types import Session
 
 LISTED = 100

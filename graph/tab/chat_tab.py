@@ -24,10 +24,9 @@ from memory.bank.queries.chats import find_chat
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.events import PRIVATE, UNCHANGED, Update
 from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_list import persona_choices
-from memory.tab.templates import empty_state, hint, render
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, empty_state, hint, render
 from memory.types import Persona
 
 

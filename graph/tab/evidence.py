@@ -19,11 +19,8 @@ from memory.bank.bank import Bank
 from memory.dates.expressions import describe_time
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
 from memory.search.scoring import FACTORS
-from memory.tab.events import PRIVATE, Update
-from memory.tab.figure import new_figure
 from memory.tab.memory_card import render_memory, render_sources
-from memory.tab.tables import build_table
-from memory.tab.templates import empty_state, hint, render
+from memory.tab.parts import PRIVATE, Update, build_table, empty_state, hint, new_figure, render
 from memory.types import STORES, Hit
 
 if TYPE_CHECKING:

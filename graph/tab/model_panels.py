@@ -19,8 +19,7 @@ from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.events import PRIVATE, Update
-from memory.tab.templates import hint
+from memory.tab.parts import PRIVATE, Update, hint
 
 GIB = 2**30
 

@@ -9,9 +9,8 @@ from graph.tab.first_personas import introduce
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.tab.card_fields import CardFields
-from memory.tab.events import PRIVATE, Update
 from memory.tab.import_panel import APART, APART_INFO
-from memory.tab.templates import render
+from memory.tab.parts import PRIVATE, Update, render
 from memory.types import PersonaDraft
 
 PROACTIVE = "Bring up memories on its own"

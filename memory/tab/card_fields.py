@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 
 from memory.importers.generic.character_card import MAX_CHARACTERS
-from memory.tab.events import Update
+from memory.tab.parts import Update
 from memory.types import Persona
 
 FIELDS: dict[str, dict[str, Any]] = {

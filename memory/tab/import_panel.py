@@ -14,9 +14,7 @@ from memory.formatting import clip, format_count
 from memory.ingest import FileSummary, HistorySummary
 from memory.progress import Task
 from memory.search.indexer import Indexer
-from memory.tab.events import PRIVATE, Update
-from memory.tab.task_panel import TaskPanel
-from memory.tab.templates import error_box, hint, render
+from memory.tab.parts import PRIVATE, TaskPanel, Update, error_box, hint, render
 from memory.types import Persona
 
 ABOUT = (

@@ -9,7 +9,7 @@ from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span
 from memory.errors import UnknownMemory
 from memory.formatting import STORE_NAMES, clip, format_day, format_time, memory_date
-from memory.tab.templates import render
+from memory.tab.parts import render
 from memory.types import SUMMARY, Memory, Session, Turn
 
 MAX_FURTHER = 5

@@ -15,9 +15,8 @@ from memory.bank.queries.deletion import select_memories
 from memory.dates.expressions import describe_span
 from memory.forgetting import forget
 from memory.formatting import format_day, parse_date
-from memory.tab.events import PRIVATE, Update
 from memory.tab.memory_card import render_card, render_origin
-from memory.tab.templates import empty_state, render
+from memory.tab.parts import PRIVATE, Update, empty_state, render
 from memory.types import SEMANTIC, Memory
 
 REACH = 30

@@ -15,10 +15,8 @@ from memory.errors import MemoirError
 from memory.formatting import STORE_NAMES, clip, memory_date, parse_date
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
-from memory.tab.events import Update
 from memory.tab.memory_card import kind_name
-from memory.tab.tables import Pager, build_table
-from memory.tab.templates import empty_state, render
+from memory.tab.parts import Pager, Update, build_table, empty_state, render
 from memory.types import STORES, SUMMARY, Memory, Store, TimeSpan
 
 PAGE = 50

@@ -8,12 +8,11 @@ from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.forgetting import forget
 from memory.search.searcher import Searcher
-from memory.tab.events import PRIVATE, UNCHANGED, Update
 from memory.tab.memory_detail import Changed, MemoryDetail
 from memory.tab.memory_list import MemoryList, persona_choices
 from memory.tab.panels import ExportPanel, ForgetPanel, JournalPanel, PersonaPanel
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, render
 from memory.tab.plots import PlotsPanel
-from memory.tab.templates import render
 
 SCROLL_TO_MEMORY = """() => {
     window.scrollToQuote(document.querySelector("#memory-origin"));

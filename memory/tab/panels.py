@@ -17,10 +17,7 @@ from memory.formatting import parse_date
 from memory.importers.generic.character_card import MAX_CHARACTERS
 from memory.progress import Task
 from memory.tab.card_fields import FIELDS, CardFields
-from memory.tab.events import PRIVATE, Update
-from memory.tab.tables import Pager, build_table
-from memory.tab.task_panel import TaskPanel
-from memory.tab.templates import error_box, hint, render
+from memory.tab.parts import PRIVATE, Pager, TaskPanel, Update, build_table, error_box, hint, render
 from memory.types import Persona
 
 NO_PERSONA = "There is no persona yet. Create one in Chat."

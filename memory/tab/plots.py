@@ -18,9 +18,7 @@ from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Months, Tie
 from memory.bank.relations import YOU
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
-from memory.tab.events import PRIVATE, Update
-from memory.tab.figure import COLOURS, QUIET, RULE, new_figure
-from memory.tab.templates import heading, hint
+from memory.tab.parts import COLOURS, PRIVATE, QUIET, RULE, Update, heading, hint, new_figure
 from memory.types import STORES, Memory
 
 if TYPE_CHECKING:

@@ -60,6 +60,25 @@ def _chosen(answer: str, choices: Sequence[str]) -> str:
     return choices[plain not in ("a", "(a)")].lower()
 
 
+def qa_line(sample: Sample) -> dict[str, Any]:
+    """A question with its answer as the script reads it, under the key "prediction"; what was read is its context.
+
+    A letter is exchanged for its choice, as the authors' program does before. What must not be said is not kept of
+    openly asked questions, and the script does not look at it.
+    """
+    probe, prediction = sample.probe, sample.prediction
+    answer = "" if prediction.unreadable else prediction.answer.strip()
+    read = [unit for hit in prediction.found if hit.place == "read" for unit in hit.units]
+    return {
+        "question": probe.question,
+        "answer": probe.gold.answers[0] if probe.gold.answers else "",
+        "category": next(int(number) for number, name in CATEGORIES.items() if name == probe.ability),
+        "evidence": list(probe.gold.turns),
+        "prediction": _chosen(answer, probe.choices) if probe.choices else answer,
+        **({"prediction_context": read} if read else {}),
+    }
+
+
 def f1(answer: str, gold: str) -> float:
     """The harmonic mean of precision and recall of stemmed words, each counted as often as both have it.
 

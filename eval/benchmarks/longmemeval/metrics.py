@@ -8,6 +8,7 @@ those of a run that indexes the user's turns alone (`indexed=user`).
 
 import math
 from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any
 
 from eval.metrics.evidence import Scores
 from eval.metrics.retrieval import check_arguments, recall_all, recall_any
@@ -50,6 +51,32 @@ def official_scores(sample: Sample, ks: Sequence[int]) -> Scores:
             scores[f"session_recall_all_official@{k}"] = recall_all(found, sessions, depth)
             scores[f"ndcg_official@{k}"] = ndcg_longmemeval(names, relevant, depth)
     return scores
+
+
+def retrieval_log_line(sample: Sample) -> dict[str, Any] | None:
+    """The line of a sample in the log of run_retrieval.py, as far as print_retrieval_metrics.py reads it.
+
+    A turn without evidence in a session of evidence has the script's name for it. There is no line for a question
+    without evidence by the user, which run_retrieval.py leaves out of its own figures, and no text of what was found.
+    """
+    probe, evidence = sample.probe, sample.probe.gold.user_turns
+    if not evidence:
+        return None
+    metrics: dict[str, dict[str, float | None]] = {"session": {}, "turn": {}}
+    for name, value in official_scores(sample, (1, 3, 5, 10, 30, 50)).items():
+        level = "turn" if name.startswith("turn_") else "session"
+        plain = name.removeprefix(f"{level}_").replace("_official", "").replace("ndcg", "ndcg_any")
+        metrics[level][plain] = value
+    turns = [turn for turns, _ in _new_turns(sample.prediction.found) for turn in turns]
+    names = [turn if turn in evidence else turn.replace("answer", "noans") for turn in turns]
+    found = {"query": probe.question, "ranked_items": [{"corpus_id": name} for name in names], "metrics": metrics}
+    return {
+        "question_id": probe.id,
+        "question_type": probe.ability,
+        "question": probe.question,
+        "answer": probe.gold.answers[0],
+        "retrieval_results": found,
+    }
 
 
 def ndcg_longmemeval(ranking: Sequence[str], relevant: Set[str], k: int) -> float:

@@ -9,8 +9,6 @@ beside its input `<file>.eval-results-<model>`: the same lines with the label ad
 It has no third state: a reply without "yes" is labelled false.
 """
 
-import json
-from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import BaseModel, StrictBool, ValidationError
@@ -36,17 +34,10 @@ class _Line(BaseModel):
     autoeval_label: _Label
 
 
-def write_hypotheses(samples: Iterable[Sample], path: Path) -> int:
-    """Write one line for each sample, replacing the file; return the number of lines.
-
-    Text is escaped to ASCII, since the script opens its input in the machine's preferred encoding.
-    """
-    lines = []
-    for sample in samples:
-        hypothesis = sample.prediction.answer.strip() or (DECLINED if sample.prediction.abstained else "")
-        lines.append(json.dumps({"question_id": sample.probe.id, "hypothesis": hypothesis}))
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return len(lines)
+def hypothesis(sample: Sample) -> dict[str, str]:
+    """The line of a sample in the script's input."""
+    answer = sample.prediction.answer.strip() or (DECLINED if sample.prediction.abstained else "")
+    return {"question_id": sample.probe.id, "hypothesis": answer}
 
 
 def read_labels(path: Path) -> dict[str, Verdict]:

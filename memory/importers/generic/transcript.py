@@ -105,9 +105,10 @@ class _TranscriptLog(ChatLog):
 
     def finish(self) -> Iterator[SessionDraft]:
         """Hand over the current session, after a skip if it has no date."""
+        first = len(self.skips)
         for session in super().finish():
             if fault := date_problem(session.started_at):
-                self.skips.append(Skip(self.place, fault))
+                self.skips.insert(first, Skip(self.place, fault))
             yield session
 
     def _start_turn(self, stamp: LineTime, speaker: str, text: str, place: str) -> Iterator[SessionDraft]:

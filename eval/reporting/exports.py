@@ -1,0 +1,111 @@
+"""Write a run's answers and rankings in the formats that other programs read."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from eval.benchmarks import BENCHMARKS
+from eval.benchmarks.dialsim.metrics import answer_log
+from eval.benchmarks.locomo.metrics import qa_line
+from eval.benchmarks.longmemeval.metrics import retrieval_log_line
+from eval.benchmarks.longmemeval.official_judge import hypothesis
+from eval.metrics.evidence import Level, item_ranking, session_ranking
+from eval.runs.run import Run
+from eval.types import Sample
+from memory.errors import MemoirError
+
+
+class NoFormat(MemoirError):
+    """A run cannot be written in the format that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: the only benchmark whose runs have it, or "" if all have, what it is, and how its lines are written."""
+
+    benchmark: str
+    about: str
+    lines: Callable[[Sequence[Sample], Level], Iterable[str]]
+
+
+def write(run: Run, file: Path, name: str = "") -> tuple[str, int]:
+    """Write a run in a format, or in the first one of its benchmark; returns the format's name and the lines written.
+
+    Text is escaped to ASCII, since the authors' scripts open their input in the machine's preferred encoding.
+
+    Raises:
+        NoFormat: the format is of another benchmark, none is named and the benchmark has none of its own, or the run
+            has more than the file can hold.
+    """
+    benchmark = run.spec.benchmark
+    name = name or next((each for each, found in FORMATS.items() if found.benchmark == benchmark), "")
+    if not name or FORMATS[name].benchmark not in ("", benchmark):
+        fit = ", ".join(each for each, found in FORMATS.items() if found.benchmark in ("", benchmark))
+        raise NoFormat(f"{run.name} is a run of {benchmark}. Name a format that it has, with --format: {fit}")
+    lines = list(FORMATS[name].lines(run.samples(), BENCHMARKS[benchmark].scoring.level))
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return name, len(lines)
+
+
+def _line_each(make: Callable[[Sample], dict[str, Any] | None], samples: Sequence[Sample], _: Level) -> Iterator[str]:
+    return (json.dumps(found) for sample in samples if (found := make(sample)))
+
+
+def _qa(samples: Sequence[Sample], _: Level) -> list[str]:
+    return [json.dumps({"qa": [qa_line(sample) for sample in samples]})]
+
+
+def _answer_log(samples: Sequence[Sample], _: Level) -> list[str]:
+    return [json.dumps(answer_log(samples))]
+
+
+def _chat(samples: Sequence[Sample], _: Level) -> list[str]:
+    """The answers of one chat by ability, in the order of its file: the script finds their rubrics by their places."""
+    chats = list(dict.fromkeys(sample.prediction.history_id for sample in samples))
+    if len(chats) > 1:
+        raise NoFormat(f"the script reads a file for each chat. Run one alone, with --only: {', '.join(chats)}")
+    answers: dict[str, list[dict[str, str]]] = {}
+    for sample in samples:
+        answer = {"question": sample.probe.question, "llm_response": sample.prediction.answer}
+        answers.setdefault(sample.probe.ability, []).append(answer)
+    return [json.dumps(answers)]
+
+
+def _rankings(samples: Sequence[Sample], level: Level) -> Iterator[tuple[str, Sequence[str], list[str]]]:
+    """The id of each probe with evidence, the ids that were found, best first, and those that are relevant."""
+    for sample in samples:
+        found, relevant = (session_ranking if level == "sessions" else item_ranking)(sample)
+        if relevant:
+            yield _word(sample.probe.id), [_word(name) for name in found], sorted(map(_word, relevant))
+
+
+def _trec_run(samples: Sequence[Sample], level: Level) -> Iterator[str]:
+    for probe, found, _ in _rankings(samples, level):
+        yield from (f"{probe} Q0 {name} {rank} {1 / rank:.6f} memoir" for rank, name in enumerate(found, start=1))
+
+
+def _trec_qrels(samples: Sequence[Sample], level: Level) -> Iterator[str]:
+    for probe, _, relevant in _rankings(samples, level):
+        yield from (f"{probe} 0 {name} 1" for name in relevant)
+
+
+def _word(name: str) -> str:
+    """An id without spaces, which divide the columns of TREC's files."""
+    return "_".join(name.split()) or "_"
+
+
+FORMATS = {
+    "hypotheses": Format("longmemeval", "for LongMemEval's evaluate_qa.py", partial(_line_each, hypothesis)),
+    "retrieval-log": Format(
+        "longmemeval", "for LongMemEval's print_retrieval_metrics.py", partial(_line_each, retrieval_log_line)
+    ),
+    "qa": Format("locomo", "for eval_question_answering of LoCoMo's task_eval/evaluation.py", _qa),
+    "answers": Format("dialsim", "for judge_eq of DialSim's post_processing/process_answer.py", _answer_log),
+    "chat": Format("beam", "for BEAM's run_evaluation.py, of one chat", _chat),
+    "trec-run": Format("", "a TREC run of sessions, or of memories where these are ranked", _trec_run),
+    "trec-qrels": Format("", "the relevance judgements for it", _trec_qrels),
+}
+"""By name; the first of a benchmark is the one that is written if none is named."""

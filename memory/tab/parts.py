@@ -1,0 +1,245 @@
+"""The parts of the screen that all tabs share: templates, tables with pages, tasks in progress, plots and events.
+
+Pictures and templates are in assets/web. Templates are rendered as HTML, every value escaped.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from memory.errors import Cancelled
+from memory.formatting import STORE_NAMES, clip, format_count, format_day, format_duration, format_time, memory_date
+from memory.progress import Task
+from memory.types import STORES, Store
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+PRIVATE: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+"""Options of an event that only the page may trigger."""
+
+Update = dict[Any, Any]
+"""New values by component."""
+
+UNCHANGED: Update = gr.skip()
+"""An update that changes nothing."""
+
+WEB = Path(__file__).parents[2] / "assets" / "web"
+
+LOGO, USER_AVATAR, PERSONA_AVATAR = PICTURES = tuple(
+    WEB / name for name in ("logo.svg", "avatar-user.svg", "avatar-persona.svg")
+)
+"""The files that every page serves; all others that it serves are downloads of its user."""
+
+COLOURS: Mapping[Store, str] = {
+    "profile": "#4f86b5",
+    "relationship": "#b8577a",
+    "world": "#5d9455",
+    "event": "#c08a2e",
+    "dialogue": "#8474b8",
+}
+"""The stores' colours, of a middle tone that shows on a light and on a dark page."""
+
+QUIET, RULE = "#8a7f6c", "rgba(150,138,118,.25)"
+
+TICK = 0.4
+"""Seconds between two updates of the progress; a task that ends within the first shows none."""
+
+_environment = Environment(
+    loader=FileSystemLoader(WEB / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+)
+_environment.globals |= {"STORES": STORES, "STORE_NAMES": STORE_NAMES}
+_environment.filters |= {
+    "clip": clip,
+    "count": format_count,
+    "day": format_day,
+    "time": format_time,
+    "clock": lambda moment: f"{moment:%H:%M}",
+    "memory_date": memory_date,
+}
+
+
+def render(template: str, /, **values: object) -> Markup:
+    """Fill in a template, named by its file.
+
+    The result is marked as safe, so other templates can contain it. A variable that the template uses and `values`
+    lacks raises `jinja2.UndefinedError`.
+    """
+    return Markup(_environment.get_template(template).render(values))
+
+
+def hint(text: str) -> Markup:
+    """Render a quiet line of explanation; nothing for an empty text."""
+    return render("hint.html", text=text)
+
+
+def empty_state(title: str, remedy: str, soon: Sequence[str] = ()) -> Markup:
+    """Render what a part shows while it has no content, and what the user can do about it; a chat also what is soon."""
+    return render("empty_state.html", title=title, remedy=remedy, soon=soon)
+
+
+def error_box(text: str) -> Markup:
+    """Render what went wrong, and what to do."""
+    return render("error_box.html", text=text)
+
+
+def heading(text: str) -> Markup:
+    """Render the heading of a section."""
+    return render("heading.html", text=text)
+
+
+def progress_bar(title: str, steps: list[str], share: float, label: str = "") -> Markup:
+    """Render a progress bar with what to say beside its title; `share` is 0..1, `label` its name for screen readers."""
+    return render("progress_bar.html", title=title, steps=steps, share=share, label=label or title)
+
+
+def new_figure(height: int) -> "Figure":
+    """A figure of this height in pixels, as wide as its place."""
+    from plotly.graph_objects import Figure  # takes half a second to import, and only plots need it
+
+    return Figure(
+        layout={
+            "height": height,
+            "margin": {"l": 10, "r": 10, "t": 28, "b": 10},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "font": {"color": QUIET, "size": 13},
+            "legend": {"orientation": "h", "y": 1.14, "x": 0},
+            "xaxis": {"gridcolor": RULE},
+            "yaxis": {"gridcolor": RULE, "automargin": True},
+            "dragmode": False,
+        }
+    )
+
+
+def build_table(
+    elem_id: str,
+    label: str,
+    headers: Sequence[str] | None = None,
+    *,
+    widths: Sequence[int] = (),
+    clickable: bool = False,
+    **more: Any,  # noqa: ANN401
+) -> gr.Dataframe:
+    """Build a table that cannot be edited, with further options of `gr.Dataframe`.
+
+    `headers` is None if the columns depend on the data; `widths` are their shares in percent; `clickable` says whether
+    a click on a row does something.
+    """
+    return gr.Dataframe(
+        headers=list(headers) if headers else None,
+        label=label,
+        type="array",
+        interactive=False,
+        wrap=True,
+        buttons=[],
+        column_widths=[f"{percent}%" for percent in widths] or None,
+        elem_id=elem_id,
+        elem_classes="memoir-table" if clickable else "memoir-plain-table",
+        **{"max_height": 460, **more},
+    )
+
+
+class Pager:
+    """The buttons under a table; `page` is the page it shows, from 0, and `outputs` is what `show` updates."""
+
+    def __init__(self, name: str, size: int, previous: str, following: str) -> None:
+        """Build the buttons with their labels; `name` begins the id of the position, `size` is the rows of a page."""
+        self.size = size
+        self.page: gr.State = gr.State(0)
+        with gr.Row(elem_classes="memoir-pages"):
+            self.previous = gr.Button(previous, size="sm", min_width=90, scale=0)
+            self.position = gr.HTML(padding=False, elem_id=f"{name}-where")
+            self.next = gr.Button(following, size="sm", min_width=90, scale=0)
+        self.outputs: list[Any] = [self.page, self.previous, self.position, self.next]
+
+    def last(self, page: int, total: int) -> int:
+        """The page to show of so many rows: `page`, or the last one if there are fewer."""
+        return min(page, max(0, total - 1) // self.size)
+
+    def show(self, page: int, total: int, text: str) -> Update:
+        """Show the position of a page among all rows; `text` is what to say of the total, or alone if it is 0."""
+        start, end = page * self.size, min((page + 1) * self.size, total)
+        return {
+            self.page: page,
+            self.previous: gr.Button(interactive=page > 0),
+            self.position: hint(f"{start + 1:,}–{end:,} of {text}" if total else text),
+            self.next: gr.Button(interactive=end < total),
+        }
+
+    def connect(self, handler: Callable[..., Update], inputs: Sequence[object], outputs: Sequence[object]) -> None:
+        """Let the buttons change the page and call `handler` to show it."""
+        for button, step in ((self.previous, -1), (self.next, 1)):
+            button.click(lambda page, step=step: max(0, page + step), self.page, self.page, **PRIVATE).then(
+                handler, inputs, outputs, **PRIVATE
+            )
+
+
+class TaskPanel:
+    """The progress bar and its button; each browser window sees its own task only."""
+
+    def __init__(self, name: str) -> None:
+        """Build the panel, empty until a task runs; `name` begins the ids of its components."""
+        self.status = gr.HTML(padding=False, elem_id=f"{name}-going")
+        self.stop = gr.Button("Stop", variant="stop", size="sm", visible=False, elem_id=f"{name}-stop")
+        self.outputs: list[gr.components.Component] = [self.status, self.stop]
+        self._tasks: dict[str | None, Task] = {}
+        self.stop.click(self.cancel, None, [self.stop], **PRIVATE)
+
+    def cancel(self, request: gr.Request) -> Update:
+        """Cancel the task of this window."""
+        task = self._tasks.get(request.session_hash)
+        if task is None:
+            return {self.stop: gr.Button(visible=False)}
+        task.cancel()
+        return {self.stop: _stop_button(task)}
+
+    def run(
+        self, title: str, request: gr.Request, work: Callable[[Task], Update], *, outlives_page: bool = True
+    ) -> Iterator[Update]:
+        """Run a task: yield its progress, then what `work` returns to show at its end, or why it was cancelled.
+
+        `request` is of the window that started it; `outlives_page` says whether it goes on when the page is closed.
+        """
+        task = self._tasks[request.session_hash] = Task()
+        pool = ThreadPoolExecutor(1)
+        future = pool.submit(work, task)
+        pool.shutdown(wait=False)
+        try:
+            while not wait([future], TICK).done:
+                yield {self.status: _progress(title, task), self.stop: _stop_button(task)}
+            error = future.exception()
+            cancelled = hint(str(error)) if isinstance(error, Cancelled) else ""
+            ended: Update = {self.status: cancelled, self.stop: gr.Button(visible=False)}
+            yield ended if error else {**ended, **future.result()}
+            if isinstance(error, Exception) and not cancelled:
+                raise error
+        finally:
+            self._tasks.pop(request.session_hash, None)
+            if not outlives_page:
+                task.cancel()
+
+
+def _stop_button(task: Task) -> gr.Button:
+    return gr.Button(visible=not task.uncancellable, interactive=not task.cancelled)
+
+
+def _progress(title: str, task: Task) -> Markup:
+    steps = [f"{task.share:.0%}"]
+    if task.uncancellable:
+        steps.append("deleted; cleaning up (cannot be stopped)")
+    elif task.cancelled:
+        steps.append("stopping…")
+    if not task.cancelled and task.seconds_left is not None:
+        steps.append(f"{format_duration(task.seconds_left)} left")
+    return progress_bar(title, steps, task.share)
