@@ -38,7 +38,7 @@ _CLAUSE = pattern(r"^(?:I|we|my|our|he|she|they|it|the|there)\b(?:'\w+)? \w+ \w+
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b(?!I\b|I')[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)?(?![\w])")
 _KINDS = patterns(
-    r"\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b",
+    r"\b<WEEKDAY>\b",
     r"\b<MONTH>\b",
     r"\b(?:\d{1,2}(?::\d\d)? ?(?:am|pm|o'clock)|noon|midnight)\b",
     r"\b(?:19|20)\d\d\b",

@@ -12,7 +12,7 @@ _MEANS = {word: emotion for emotion, words in _TABLE["feelings"].items() for wor
 _WORD = rf"(?P<word>{'|'.join(_MEANS)})\b"
 _FEELS = pattern(
     r"(?:\b(?:I|we)(?:'?m|'re| am| are| was| were| feel| felt| got| get| became|'?ve been| have been| had been| left)"
-    r"(?: feeling)?|\A\W*(?:just )?feeling|\b(?:makes|made|leaves|left) (?:me|us)(?: feel)?)"
+    r"(?: feeling)?|\A\W*(?:just )?feeling|\b(?:ca|could)n'?t stop|\b(?:makes|made|leaves|left) (?:me|us)(?: feel)?)"
     r"(?: (?:so|very|really|quite|pretty|too|just|still|extremely|incredibly|a bit|a little))*"
     rf" {_WORD}(?! to (?:say|report))"
 )

@@ -6,16 +6,20 @@ sofa") is left out: a fact that is missed can still be found in the dialogue, a 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from graph.language.facts import ENDINGS, FORMS, FactKind, Form
 from graph.language.patterns import any_word, pattern
 from graph.learning.plain_words import capitalise_names, plain_words
+from graph.understanding.sentences import LOWER_CASE_END, split
 from memory.bank.relations import YOU
 from memory.dates.expressions import find_times
 from memory.types import MemoryDraft, Relation, TimeSpan
+
+if TYPE_CHECKING:
+    import re
 
 _LIST = pattern(r",? (?:and|or|&) (?:also )?(?:to )?|, ")
 _ONE_THING = any_word(
@@ -46,7 +50,6 @@ _UNSURE = pattern(
 _BOUNDARY = pattern(r"[,;:()–—]|\b(?:but|and|because|cos|so|since|although|though|while|which|who)\b")
 _GOES_ON = pattern(r"[.!]+\s+(?=(?:he|she|it)(?:'s|s| is) (?:called|named)\b)")
 """The end of a sentence whose somebody the next one names: "we got a kitten! she's called Biscuit"."""
-_SENTENCE = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bProf\.)(?<!\bSt\.)\s+|\n")
 
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
@@ -60,7 +63,7 @@ def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]
 
 
 def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
-    for sentence in _SENTENCE.split(_GOES_ON.sub(", ", text)):
+    for sentence in split(_GOES_ON.sub(", ", text), LOWER_CASE_END):
         plain = plain_words(sentence[:LONGEST])
         named = capitalise_names(plain)
         if "?" in sentence or _UNREAL.search(plain):
@@ -82,14 +85,12 @@ def _is_unsure(sentence: str, match: re.Match[str], form: Form) -> bool:
     if form.given:
         return False
     before = sentence[: match.start()]
-    if form.ends:
-        return bool(_SUPPOSED.search(sentence))
     start = max((boundary.end() for boundary in _BOUNDARY.finditer(before)), default=0)
     after = _BOUNDARY.search(sentence, match.end())
     clause = sentence[start : after.start() if after else len(sentence)]
     # A name may be a verb elsewhere: "my son is called Will".
     clause = clause.replace(match["what"], "")
-    return bool(_SUPPOSED.search(before) or _UNSURE.search(clause))
+    return bool(_SUPPOSED.search(before) or (not form.ends and _UNSURE.search(clause)))
 
 
 def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:

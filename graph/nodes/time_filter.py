@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graph.language.patterns import any_word, pattern
 from graph.state import Services, TraceLine, TurnState, drop
-from graph.understanding.question import parse
+from graph.understanding.question import names_only_time
 from graph.understanding.times import is_of_time
 from memory.dates.expressions import TimeExpression, describe_time
 from memory.types import QUESTION, SEMANTIC, SUMMARY, Hit
@@ -29,7 +29,7 @@ async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState
         return {}
     message = state["message"]
     window = message.subject.times if settings.time_filter else ()
-    is_open = parse(message.question.text, 0, {}, [time.text for time in window]).open
+    is_open = names_only_time(message.question.text, [time.text for time in window])
     is_of_talk = _OF_TALK.search(message.question.text) is not None
     if not (is_open and is_of_talk):
         # Summaries answer what was talked about, but for other questions the turns say more.

@@ -53,7 +53,7 @@ def compose(
         nearest = _nearest(question, notes, hits, asked_at) if reason == "found but does not say" else []
         reading = _citing(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
-    if question.open:
+    if question.only_time:
         return quote_all(question, notes, hits, asked_at)
     stated = _stated(question, notes, asked_at)
     text = "\n".join(f"{statement} [{number}]" for number, (_, statement) in enumerate(stated, 1))
@@ -168,7 +168,7 @@ def why_unanswered(
         return "nothing found"
     if question.unknown_names:
         return "found but does not say"
-    if question.open or answers(notes[0]):
+    if question.only_time or answers(notes[0]):
         return None
     if any((note.of_other or note.of_other_time) and note.relevance >= SUFFICIENT for note in notes):
         return "premise contradicted"

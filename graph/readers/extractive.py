@@ -90,7 +90,7 @@ def answer(
     own = ask.text if asked.text.endswith(ask.text) else asked.text
     if own != asked.text:
         both = f"{own} {asked.text.removesuffix(own).strip()}"
-        parsed = replace(parsed, expects=question.parse(own, 0, {}).expects, text=both)
+        parsed = replace(parsed, expects=question.expected(own), text=both)
     origins = bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
     reader, asked_on = services.line_reader, ask.as_of.date()
     topic = _OF_TOPIC.search(own.replace("’", "'"))
@@ -99,7 +99,7 @@ def answer(
     if (compared := intervals.parse(asked.text)) and (reading := _compared(compared, ask, hits, origins, services)):
         return reading
     # Where only a time is asked for, also a vague one rules out all else.
-    sure = bool(window) and all((time.sure or parsed.open) and time.relation != "before" for time in window)
+    sure = bool(window) and all((time.sure or parsed.only_time) and time.relation != "before" for time in window)
     memories = [hit.memory for hit in hits]
     of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
     times = [time.text for time in window] if sure else []

@@ -81,7 +81,7 @@ def take_notes(
         of_other_time: Ids of the memories from another time than the question asks about.
         times: The words of that time, which the reader does not see: `of_other_time` says what is of it.
     """
-    if question.open:
+    if question.only_time:
         then = [hit.memory for hit in hits if hit.memory.id not in of_other_time]
         # What holds for years did not happen then.
         then = [memory for memory in then if memory.store not in SEMANTIC]

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.language.patterns import listed, load
+from graph.language.patterns import SLOTS, listed, load
 from memory.embedding.embedder import PACKAGED
 from memory.errors import WrongModel
 from memory.search.tokens import CJK
@@ -57,7 +57,7 @@ GROUPED = frozenset().union(*GROUPS.values())
 _TOKEN = re.compile(rf"'\w+|[{CJK}]|[^\W\d_{CJK}]+(?:-[^\W\d_{CJK}]+)*|\d+|[?!.]")
 _CHINESE_STOPS = str.maketrans("？！。", "?!.")
 _STOPS = frozenset("?!.")
-_TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof", "st"})
+_TITLES = frozenset(SLOTS["TITLE"].lower().split("|"))
 _NAME = "<name>"
 
 

@@ -15,11 +15,10 @@ Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes o
 
 _PASSED = "(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)"
 _LEFT = "(?:(?:left|more|now|to go|is it|are there|is left|are left|do (?:i|we) have) ){0,3}"
-_AUXILIARY = "did|do|does|have|has|had|is|are|was|were|am|can|could|will|would|should"
 
 _OTHER_WH = r"\b(?:who|whom|whose|what|which|where|why|how)\b"
 _WHEN = (
-    rf"^(?!\W*(?:{_AUXILIARY}) (?!(?:you|u)\b))(?:(?!{_OTHER_WH}).)*?\bwhen\b"
+    rf"^(?!\W*<AUXILIARY> (?!(?:you|u)\b))(?:(?!{_OTHER_WH}).)*?\bwhen\b"
     rf"(?!.*, ?(?:{_OTHER_WH}|(?:did|do|does|have|has|had) (?:i|you|he|she|it|we|they|my|the)\b))"
 )
 """Asks when; in "who helped me when I fell" and "when I fell, who helped?" the word only begins a clause."""
@@ -34,7 +33,7 @@ _EXPECTS: Mapping[Expects, re.Pattern[str]] = {
     "number": any_word("how (?:many|much|old|often|far|tall|big)"),
     "person": any_word("who(?:m|se)?"),
     "place": any_word("where|(?:what|which) (?:city|country|place|town)"),
-    "yes or no": pattern(rf"^\W*(?:{_AUXILIARY})\b"),
+    "yes or no": pattern(r"^\W*<AUXILIARY>\b"),
 }
 
 _FRAME = frozenset(
@@ -55,39 +54,38 @@ MAX_TERMS = 64
 """Most terms that are weighted."""
 
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)(?<!^[\"'“‘])\b[A-Z][\w’'-]+")
-_NO_NAME = frozenset(
-    """i i'm i've i'd i'll monday tuesday wednesday thursday friday saturday sunday january february march april may
-    june july august september october november december mr mrs ms dr""".split()
-)
+_NO_NAME = pattern("i(?:'(?:m|ve|d|ll))?|<WEEKDAY>|<MONTH_NAME>|<TITLE>")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A parsed question.
 
-    `weights` maps each content term to its weight, `unknown_names` are its proper names that no memory contains,
-    and `timed` says that it names a time.
+    `weights` maps each content term to its weight, `unknown_names` are its proper names that no memory contains. With
+    `only_time`, it names a time and nothing else.
     """
 
     text: str
     expects: Expects
     weights: Mapping[str, float]
     unknown_names: tuple[str, ...]
-    timed: bool
-
-    @property
-    def open(self) -> bool:
-        """Whether it names a time and nothing else: "What did I do last week?"."""
-        return self.timed and not self._named
-
-    @property
-    def _named(self) -> bool:
-        return bool(self.weights.keys() - ASKING)
+    only_time: bool
 
 
 def names_something(text: str) -> bool:
     """Whether a question names a subject."""
     return bool(frozenset(terms(text)) - ASKING)
+
+
+def names_only_time(text: str, times: Collection[str]) -> bool:
+    """Whether a question names these times and nothing else: "What did I do last week?"."""
+    timed = frozenset(term for expression in times for term in terms(expression))
+    return bool(timed) and timed | ASKING >= frozenset(terms_of(text))
+
+
+def expected(text: str) -> Expects:
+    """What a question expects as an answer."""
+    return next((kind for kind, each in _EXPECTS.items() if each.search(text)), "thing")
 
 
 def terms_of(text: str) -> list[str]:
@@ -101,7 +99,6 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
     `frequency` says how many of the `total` memories contain each of its terms. The words of `times`, the time
     expressions in it, are not terms: a memory is of that time by its date, not by naming it.
     """
-    expects: Expects = next((kind for kind, each in _EXPECTS.items() if each.search(text)), "thing")
     timed = frozenset(term for expression in times for term in terms(expression))
     weights = {
         term: math.log(1 + total / (1 + frequency.get(term, 0))) * (FRAME_WEIGHT if term in _FRAME else 1.0)
@@ -110,10 +107,10 @@ def parse(text: str, total: int, frequency: Mapping[str, int], times: Collection
     }
     names = {name: parts for name, parts in proper_names(text).items() if not timed.issuperset(parts)}
     unknown_names = tuple(word for word, parts in names.items() if not any(frequency.get(t, 0) for t in parts))
-    return Question(text, expects, weights, unknown_names, bool(timed))
+    return Question(text, expected(text), weights, unknown_names, names_only_time(text, times))
 
 
 def proper_names(text: str) -> dict[str, list[str]]:
     """The capitalised words within sentences, except months, weekdays and function words, with their terms."""
     words = (re.sub(r"['’]s$", "", w) for w in _NAME.findall(text))
-    return {w: terms(w) for w in words if w.lower() not in _NO_NAME | FUNCTION_WORDS}
+    return {w: terms(w) for w in words if not _NO_NAME.fullmatch(w) and w.lower() not in FUNCTION_WORDS}

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 
+from graph.language.patterns import fill
+
 # A sentence ends after its quotation marks and brackets. A look-behind has a fixed width: one each for 0 to 2 marks.
 _END = re.compile(
     r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]])|(?<=[.!?…][\"'”’)\]]{2}))\s+(?=[\"'“‘(\[]*[^\s.!?…,;a-z])|(?<=[。！？])|\n+"
 )
-_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx)|\b[A-Z])\.$")
+LOWER_CASE_END = re.compile(r"(?<=[.!?])\s+|\n")
+"""Where sentences may end of somebody who begins them in lower case."""
+_ABBREVIATION = re.compile(fill(r"(?:\b(?:<TITLE>|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx)|\b[A-Z])\.$"))
 
 LONGEST_ABBREVIATION = 10
 """Characters of the longest abbreviation with its full stop and what is before it."""
@@ -27,10 +31,10 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def split(text: str) -> list[str]:
+def split(text: str, end: re.Pattern[str] = _END) -> list[str]:
     """The sentences of a text in order, stripped; list items and lines count as sentences."""
     sentences: list[str] = []
-    for part in (p.strip() for p in _END.split(text[:MAX_TEXT])):
+    for part in (p.strip() for p in end.split(text[:MAX_TEXT])):
         if not part:
             continue
         if sentences and _ABBREVIATION.search(sentences[-1][-LONGEST_ABBREVIATION:]):

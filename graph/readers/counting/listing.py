@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from graph.language.patterns import pattern
+from graph.language.patterns import SLOTS, pattern
 from graph.readers.composing import cited, is_same_claim
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import SUFFICIENT, answers
@@ -36,11 +36,11 @@ ITEM_WORDS = 12
 LEAST_SURE = 0.5
 """Probability of the answering words from which they are the item, and not their sentence."""
 
-NUMBER = pattern(r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once|twice)\b")
+NUMBER = pattern(r"\d|\b(?:<NUMBER_WORD>|dozen|hundred|once|twice)\b")
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 _WORD = re.compile(r"[^\W_]+(?:['’/-][^\W_]+)*")
-_VERBS = frozenset("am is are was were do does did has have had can could will would should may might".split())
+_VERBS = frozenset(SLOTS["AUXILIARY"].split("|")) | {"may", "might"}
 _AFTER = _VERBS | frozenset("of in on at to from for with by about that which who there".split())
 _NO_NOUNS = _AFTER | frozenset("i my the he she his her they their we our you your it its and or".split())
 _TIMES = frozenset("days weeks months years hours minutes seconds seasons dates".split())
