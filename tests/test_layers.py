@@ -74,6 +74,16 @@ def test_no_modules_import_each_other_in_a_circle():
     assert [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
+def test_no_packages_of_graph_import_each_other_in_a_circle():
+    def package(module: str) -> str:
+        return ".".join(module.split(".")[:2])
+
+    inside = {m: path for m, path in MODULES.items() if (ROOT / package(m).replace(".", "/")).is_dir()}
+    edges = {(package(m), package(name)) for m in inside for name in IMPORTS[m] if name in inside}
+    graph = nx.DiGraph((own, other) for own, other in edges if own != other and own.startswith("graph."))
+    assert [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1] == []
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_imports_only_those_below_it(layer):
     above = LAYERS[LAYERS.index(layer) + 1 :]
