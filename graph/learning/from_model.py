@@ -1,34 +1,45 @@
 """Learn from a session by a chat model.
 
-The model sees both sides, copies words of the user's, names a store and writes a sentence; the rest is found by code
-(`graph.learning.model_items`): whose turn it is, when it happened and how the speaker felt. Turns go into the prompt
-as JSON strings, so that nothing in them can end the block.
+The model sees both sides, decides what is worth remembering, copies words of the user's, names a store and writes a
+sentence; the rest is found by code: whose turn it is, when it happened and how the speaker felt. An item is refused if
+the user did not say it, and dropped if it is known. Turns go into the prompt as JSON strings, so that nothing in them
+can end the block.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from graph.learning import from_rules
-from graph.learning.model_items import MAX_TEXT, Excerpt, Item, content, memories_of
+from graph.learning.feelings import emotion, scene
 from graph.learning.summary import TermWeights, summary
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, estimated_tokens
+from graph.understanding import acts
 from graph.understanding.sentences import split
+from graph.understanding.times import stated_time
 from memory.bank.relations import YOU
 from memory.formatting import format_day
-from memory.types import SEMANTIC, LearnedMemory, Quote, Turn
+from memory.search.quotes import contains
+from memory.search.tokens import FUNCTION_WORDS, terms, words
+from memory.types import SEMANTIC, LearnedMemory, Memory, MemoryDraft, Quote, Turn
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from graph.models.calls import Messages
     from memory.bank.learning_queue import SessionTurn
+
+MAX_WORDS, MAX_TEXT = 160, 160
+"""Most characters of an item's quotation and sentence, in the schema alone: beyond it they are cut, not refused."""
+
+LEAST_QUOTED, LEAST_SHARED = 2, 1 / 3
+"""Fewest words of a quotation ("I" was said in every turn), and least share of an item's terms that were said, too."""
 
 MAX_ITEMS, MAX_SUMMARY = 8, 300
 """Most items of a part, and most characters of its summary."""
@@ -60,6 +71,51 @@ Leave out questions, requests, jokes, guesses and what is known already. Do not 
 
 Reply with JSON only:
 {"items": [{"words": "...", "action": "add", "known": 0, "store": "...", "text": "..."}], "summary": "..."}"""
+
+
+class Item(StrictReply):
+    """One thing to remember, or the number of a known fact that it changes or ends."""
+
+    words: Annotated[str, Field(json_schema_extra={"maxLength": MAX_WORDS})]
+    action: Literal["add", "update", "end"]
+    known: int
+    store: Literal["profile", "relationship", "world", "event"]
+    text: Annotated[str, Field(json_schema_extra={"maxLength": MAX_TEXT})]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Turns of a session with their places in it, the user's name, the facts that hold, and what the session taught."""
+
+    turns: Sequence[tuple[int, Turn]]
+    user: str = ""
+    facts: Sequence[Memory] = ()
+    taught: Sequence[Memory] = ()
+
+    def changed(self, item: Item) -> Memory | None:
+        """The known fact whose number an item names."""
+        return self.facts[item.known - 1] if item.action != "add" and 0 < item.known <= len(self.facts) else None
+
+    def supports(self, text: str, known: str = "") -> bool:
+        """Whether a third of a text's terms were said by others than the assistant; the user's name counts as said.
+
+        So do the words of the `known` fact that it changes.
+        """
+        own = (f"{turn.speaker} {turn.text}" for _, turn in self.turns if turn.role != "assistant")
+        told, said = content(text), content(" ".join(["user", self.user, known, *own]))
+        return len(told & said) >= LEAST_SHARED * len(told)
+
+    def source(self, item: Item) -> tuple[Quote, Turn, str] | None:
+        """What an item quotes, with its turn and sentence; None if the user did not say what the item tells."""
+        fact = self.changed(item)
+        is_said = self.supports(item.text, fact.text if fact else "")
+        if len(words(item.words)) < LEAST_QUOTED or not content(item.words) or not is_said:
+            return None
+        for place, turn in self.turns:
+            sentence = next((each for each in split(turn.text) if contains(each, item.words)), item.words)
+            if turn.role != "assistant" and contains(turn.text, item.words) and content(item.text) & content(sentence):
+                return Quote(place, item.words), turn, sentence
+        return None
 
 
 class SessionReply(StrictReply):
@@ -133,6 +189,43 @@ def _lines(part: Excerpt) -> Iterator[str]:
         yield "\nKnown facts:"
     for number, fact in enumerate(part.facts, 1):
         yield f"{number}. {quoted(fact.text[:MAX_TEXT])} (told by {name(fact.speaker)})"
+
+
+def memories_of(item: Item, part: Excerpt, learned: Sequence[LearnedMemory]) -> list[LearnedMemory]:
+    """What an item teaches beside what is known and `learned`; without a quotation if the bank is to refuse it."""
+    source = part.source(item)
+    if source is None or acts.said(source[2]).only_asks:
+        return [LearnedMemory(MemoryDraft(item.store, item.text), ())]
+    quote, turn, sentence = source
+    names = content(f"user {part.user} {turn.speaker}")
+    told, spoken = content(item.text) - names, content(sentence) - names
+    fact = part.changed(item)
+    fact = fact if fact and (told | spoken) & content(fact.text) else None
+    if item.action == "end":
+        ended = MemoryDraft(item.store, item.text, said_at=turn.said_at)
+        return [LearnedMemory(ended, (quote,), closes=fact.id, ends=True)] if fact else []
+    known: list[Memory | MemoryDraft] = [each for each in part.taught if turn.id in each.turn_ids]
+    known += [each.memory for each in learned if each.quotes]
+    # One goes swimming more than once; and what changes a fact may say the same of it but for a "not".
+    known += [each for each in part.facts if each is not fact] if item.store != "event" else ()
+    if any(each.speaker == turn.speaker and told <= content(each.text) for each in known):
+        return []
+    return [LearnedMemory(_draft(item, turn, sentence), (quote,), closes=fact.id if fact else None)]
+
+
+def _draft(item: Item, turn: Turn, sentence: str) -> MemoryDraft:
+    """The item with what code can tell of an event: when and where it happened and how that felt."""
+    draft = MemoryDraft(item.store, item.text.strip()[: 2 * MAX_TEXT], said_at=turn.said_at, speaker=turn.speaker)
+    if item.store != "event":
+        return draft
+    draft = replace(draft, emotion=emotion(sentence), scene=scene(sentence))
+    when = stated_time(item.words, turn.said_at) or stated_time(sentence, turn.said_at) if turn.said_at else None
+    return replace(draft, event=when.span, event_text=when.text) if when else draft
+
+
+def content(text: str) -> frozenset[str]:
+    """The terms of a text without its function words."""
+    return frozenset(terms(" ".join(word for word in words(text) if word not in FUNCTION_WORDS)))
 
 
 def _summary(text: str, turns: Sequence[SessionTurn]) -> Iterator[LearnedMemory]:

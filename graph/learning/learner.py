@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from graph.learning import from_model, from_rules
-from graph.learning.model_items import Excerpt
+from graph.learning.from_model import Excerpt
 from graph.models.calls import Unreachable
 from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
