@@ -72,7 +72,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "listed memory": stands_alone,
     "chat model's reply": lambda text: repairs.StreamedReply(9, "Ann", lambda *_: None).end(text),
     "code": lambda text: list(markup.parts(text)),
-    "passages": passages.split,
+    "passages": passages.split_passages,
     "reply as Markdown": lambda text: messages.answer_bubble(text, {1}, 1, ["I a"]),
     "card": lambda text: card._SENTENCE_START.search(text),
     "citation": lambda text: (citing._MARK.sub("", text), citing._QUOTED.findall(text)),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.assistant import Assistant
-from graph.readers.talk.passages import Line, choose, resemblance, split
+from graph.readers.talk.passages import PromptLine, choose, resemblance, split_passages
 from graph.readers.talk.prompt import INSTRUCTION, RESERVED, Content, alternating, messages, system_message, turns_of
 from graph.readers.talk.repairs import StreamedReply
 from graph.replies.recitation import recites
@@ -362,7 +362,7 @@ def test_of_a_long_line_the_passages_that_fit_are_shown_and_cited(marlow):
 
 @given(st.text(alphabet="ab .!?\n。", max_size=700))
 def test_the_passages_of_a_text_are_all_of_its_words_in_order(text):
-    assert "".join("".join(split(text)).split()) == "".join(text.split())
+    assert "".join("".join(split_passages(text)).split()) == "".join(text.split())
 
 
 def test_passages_are_chosen_within_the_tokens_and_stay_in_order(marlow, embedder):
@@ -393,7 +393,7 @@ def content_of(chat, dialogue=(), text=TOLD, **card):
     persona = chat.services.bank.create_persona(a_card(**card))
     ask = replace(chat.asks(text), persona=persona, dialogue=tuple(dialogue))
     (line,) = (m for m in chat.services.bank.memories(chat.persona.id) if m.text == ADOPTED)
-    told = Line(line, line.text)
+    told = PromptLine(line, line.text)
     return Content(ask, "Tilde", (told,), (told,), turns_of(ask))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from graph.language.patterns import pattern
+from graph.language.patterns import any_word, pattern
 from graph.readers.counting.intervals import ago
 from graph.readers.updates import says_change
 from graph.replies.facts import fact_of_user, state_fact, told_me
 from graph.replies.second_person import second_person
 from graph.state import Note
 from graph.understanding.question import ASKING, Question
-from graph.understanding.sentences import capitalise
+from graph.understanding.sentences import as_sentence, capitalise
 from graph.understanding.times import DAY, day_happened, describe_day
 from memory.dates.expressions import describe_span
 from memory.search.tokens import terms
@@ -41,7 +41,7 @@ HOUR = pattern(
 
 _OWN = pattern(r"(?:i|we|my|our|i['’]?m|i['’]?ve|we['’]re|we['’]ve)\b")
 """How a sentence about oneself begins that can be said back whole."""
-_WHY = pattern(r"\bwhy\b|\bhow come\b")
+_WHY, _REASON = any_word("why|how come"), pattern(r"(?:because|cos|coz|cause|as|since|so|to|for|in order)\b")
 
 
 def state(question: Question, note: Note, asked_at: datetime) -> str:
@@ -61,7 +61,7 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
         return f"{value} {told}."
     said_back = second_person(note.quote) if _OWN.match(note.quote) else ""
     if said_back:
-        return f"{value} {sentence(said_back)} {told}.".strip()
+        return f"{value} {as_sentence(said_back)} {told}.".strip()
     return f"{value} {told}: “{clip(note.quote, question, MAX_WORDS - 8)}”".strip()
 
 
@@ -86,16 +86,7 @@ def _value(question: Question, note: Note, asked_at: datetime) -> str:
     words = second_person(note.words) if note.by_user else note.words
     if not words or note.sure < SURE:
         return ""
-    return sentence(f"because {words}" if _WHY.search(question.text) and not _REASON.match(words) else words)
-
-
-_REASON = pattern(r"(?:because|cos|coz|cause|as|since|so|to|for|in order)\b")
-
-
-def sentence(text: str) -> str:
-    """The text as a sentence."""
-    text = capitalise(text.strip(" ,;:-–"))
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    return as_sentence(f"because {words}" if _WHY.search(question.text) and not _REASON.match(words) else words)
 
 
 def frame_of(note: Note, asked_at: datetime) -> str:

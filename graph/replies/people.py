@@ -87,10 +87,10 @@ def _has(kind: str, fact: Memory) -> bool | None:
     if relation.name == "has no":
         return False if canonical(kind) in wider(singular(relation.tail)) else None
     if relation.name == "marital status" and canonical(kind) in wider("partner"):
-        is_married = relation.tail == "married"
-        if is_married:
-            return True if kind in ("spouse", "husband", "wife", "partner") else None
-        return False if relation.tail == "single" or kind in ("spouse", "husband", "wife") else None
+        may_be_spouse = "spouse" in wider(kind)
+        if relation.tail == "married":
+            return True if may_be_spouse else None
+        return False if relation.tail == "single" or (may_be_spouse and kind != "partner") else None
     return None
 
 

@@ -6,7 +6,7 @@ import re
 
 from graph.language.patterns import pattern
 from graph.language.people import ADDRESSEE
-from graph.understanding.sentences import capitalise
+from graph.understanding.sentences import as_sentence
 
 _PRONOUNS = {
     "i": "you",
@@ -74,5 +74,4 @@ def _without_afterthoughts(text: str) -> str:
 
 def said_to_user(text: str) -> str:
     """What a user said, as a sentence in the second person; empty where it speaks to somebody ("you")."""
-    turned = second_person(" ".join(text.split()))
-    return capitalise(turned if not turned or turned.endswith((".", "!", "?", "…")) else f"{turned}.")
+    return as_sentence(second_person(" ".join(text.split())))

@@ -31,6 +31,12 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def as_sentence(text: str) -> str:
+    """The text as a sentence; empty if it is."""
+    text = capitalise(text.strip(" ,;:-–"))
+    return text if not text or text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
 def split(text: str, end: re.Pattern[str] = _END) -> list[str]:
     """The sentences of a text in order, stripped; list items and lines count as sentences."""
     sentences: list[str] = []

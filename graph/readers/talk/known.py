@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graph.readers.talk.passages import CHARACTERS_PER_TOKEN, Line, choose, resemblance
+from graph.readers.talk.passages import CHARACTERS_PER_TOKEN, PromptLine, choose, resemblance
 from graph.readers.talk.prompt import Content, turns_of
 from graph.replies.recaps import lines_of_recap
 from graph.state import Ask, Message, Services
@@ -70,7 +70,7 @@ def gather(
     user = name_told(bank, persona, ask.as_of)
     found = [hit.memory for hit in hits if hit.kept]
     if ask.handed_in or ask.only_found:
-        return Content(ask, user, (), tuple(Line(m, m.text) for m in sorted(found, key=_time)), turns_of(ask))
+        return Content(ask, user, (), tuple(PromptLine(m, m.text) for m in sorted(found, key=_time)), turns_of(ask))
     shown = {turn.text for turn in ask.dialogue}
     left_out = set(outdated)
 
@@ -90,7 +90,7 @@ def gather(
     return Content(ask, user, tuple(known), tuple(earlier), turns_of(ask))
 
 
-def _known(ask: Ask, services: Services, is_new: IsNew, share: float, fact_tokens: int) -> list[Line]:
+def _known(ask: Ask, services: Services, is_new: IsNew, share: float, fact_tokens: int) -> list[PromptLine]:
     """What holds now: allergies, illness and losses, plans, and facts, in the order in which they were learned.
 
     That order changes least from one message to the next.
@@ -113,7 +113,7 @@ def _known(ask: Ask, services: Services, is_new: IsNew, share: float, fact_token
     return sorted(_without_repeats(once, ()), key=lambda line: line.memory.id)
 
 
-def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Line]:
+def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[PromptLine]:
     """What matters whatever is said: passages on allergies, illness and losses.
 
     The likeliest for their length come first, so that a fact stands for what it was learned from, and many find room.
@@ -155,16 +155,16 @@ def _of_rare_terms(ask: Ask, services: Services, weights: Mapping[str, float]) -
             yield from (h.memory for h in searcher.search(ask.persona.id, [view], ask.as_of, settings) if h.kept)
 
 
-def _within(tokens: float, memories: Iterable[Memory]) -> Iterator[Line]:
+def _within(tokens: float, memories: Iterable[Memory]) -> Iterator[PromptLine]:
     """As many as fit, whole."""
     left = tokens * CHARACTERS_PER_TOKEN
     for memory in memories:
         left -= len(memory.text)
         if left >= 0:
-            yield Line(memory, memory.text)
+            yield PromptLine(memory, memory.text)
 
 
-def _without_repeats(lines: Iterable[Line], others: Sequence[Line]) -> Iterator[Line]:
+def _without_repeats(lines: Iterable[PromptLine], others: Sequence[PromptLine]) -> Iterator[PromptLine]:
     """The lines whose words stand neither in one of the others nor in a longer or earlier one of the same turn."""
     kept = list(others)
     for line in sorted(lines, key=lambda line: -len(line.words)):

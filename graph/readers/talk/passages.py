@@ -31,7 +31,7 @@ _ENDS = re.compile(r"(?<=[.!?…。！？])\s*(?=[^\s.!?…。！？])|\n+")  # 
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PromptLine:
     """A memory, and the words of it that are shown."""
 
     memory: Memory
@@ -42,7 +42,7 @@ Fit = Callable[[Sequence[str], "Vectors"], Scores]
 """How well passages fit, shape (n,), by their words and their vectors, (n, dimensions)."""
 
 
-def split(text: str, short: int = SHORT) -> list[str]:
+def split_passages(text: str, short: int = SHORT) -> list[str]:
     """The passages of a text: sentences in a row, of at least `short` characters together."""
     passages: list[str] = []
     places = [0, *(end.end() for end in _ENDS.finditer(text)), len(text)]
@@ -65,12 +65,14 @@ def choose(
     least: float = -math.inf,
     short: int = SHORT,
     apart: float = math.inf,
-) -> list[Line]:
+) -> list[PromptLine]:
     """The lines with the passages that fit best, and at least so well, of about so many tokens together.
 
     They stand in the order of the memories. None has a cosine of `apart` or more to a better one.
     """
-    pieces = [(memory, place, words) for memory in memories for place, words in enumerate(split(memory.text, short))]
+    pieces = [
+        (memory, place, words) for memory in memories for place, words in enumerate(split_passages(memory.text, short))
+    ]
     if not pieces:
         return []
     texts = [words for *_, words in pieces]
@@ -88,7 +90,7 @@ def choose(
     for n in sorted(chosen):
         memory, place, words = pieces[n]
         by_memory.setdefault(memory, []).append((place, words))
-    return [Line(memory, _joined(parts)) for memory, parts in by_memory.items()]
+    return [PromptLine(memory, _joined(parts)) for memory, parts in by_memory.items()]
 
 
 def resemblance(queries: Vectors, term_weights: Mapping[str, float]) -> Fit:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from graph.models.json_replies import quoted
 from graph.readers.talk.markup import outside_code
-from graph.readers.talk.passages import Line
+from graph.readers.talk.passages import PromptLine
 from graph.replies.card import THE_USER, example_turns, introduce
 from graph.state import USER, Ask
 from graph.understanding.sentences import shorten
@@ -72,13 +72,13 @@ class Content:
 
     ask: Ask
     user: str
-    known: tuple[Line, ...] = ()
-    earlier: tuple[Line, ...] = ()
+    known: tuple[PromptLine, ...] = ()
+    earlier: tuple[PromptLine, ...] = ()
     turns: tuple[tuple[str, str], ...] = ()
     notes: bool = False
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[PromptLine, ...]:
         """All numbered lines; line n is the item n - 1."""
         return (*self.known, *self.earlier)
 
@@ -127,7 +127,7 @@ def last_message(content: Content) -> str:
     return "\n\n".join([*parts, f"{head}\n{ask.with_choices or ask.text}"])
 
 
-def _listed(lines: Sequence[Line], first: int, content: Content) -> Iterator[str]:
+def _listed(lines: Sequence[PromptLine], first: int, content: Content) -> Iterator[str]:
     """The lines with their numbers, from `first`, under a head wherever the day or the speaker changes."""
     said = (
         (_head(line.memory, content), f"[{number}] {_said(line, content)}") for number, line in enumerate(lines, first)
@@ -146,7 +146,7 @@ def _head(memory: Memory, content: Content) -> str:
     return ", ".join(filter(None, [when, f"{quoted(speaker)}{whom}" if speaker else ""]))
 
 
-def _said(line: Line, content: Content) -> str:
+def _said(line: PromptLine, content: Content) -> str:
     """The words of a line, with its end if it holds no more."""
     memory, text = line.memory, " ".join(line.words.split())
     if memory.store in SEMANTIC and memory.speaker == USER:
