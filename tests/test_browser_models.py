@@ -141,8 +141,8 @@ def test_a_reply_shows_its_code_what_nothing_supports_and_a_way_to_go_on(screen:
 
 
 def test_an_answer_goes_on_while_the_page_is_loaded_anew_and_leaves_other_chats_alone(screen: Screen) -> None:
-    page, reply = screen.page, screen.page.locator("#chat .bot.message")
-    with ChatServer(Half("One two" + " three" * 20 + " done.", "end", 0.6), read) as server:
+    page, reply, counted = screen.page, screen.page.locator("#chat .bot.message"), " ".join(map(str, range(3, 23)))
+    with ChatServer(Half(f"One two {counted} done.", "end", 0.6), read) as server:
         choose(screen, server.model())
         page.locator("#composer textarea").fill("Count slowly.")
         page.locator("#composer textarea").press("Enter")
@@ -150,12 +150,13 @@ def test_an_answer_goes_on_while_the_page_is_loaded_anew_and_leaves_other_chats_
         page.reload()
         expect(page.locator("#chat .user.message")).to_have_text(re.compile("Count slowly"))
         expect(page.get_by_role("button", name="Stop")).to_be_visible()
-        page.locator("#past-chats a").first.click()
+        expect(page.locator("#past-chats a").first).to_contain_text("Count slowly")
+        page.locator("#past-chats a").nth(1).click()
         expect(page.get_by_role("button", name="Send")).to_be_visible()
         expect(page.locator("#chat")).not_to_contain_text("Count slowly")
         page.locator("#past-chats a", has_text="Count slowly").click()
-        expect(reply).to_contain_text("done.", timeout=SLOW)
         expect(page.locator("#chat .user.message")).to_have_count(1)
+        expect(reply).to_contain_text("done.", timeout=SLOW)
         choose(screen, "none")
 
 
@@ -226,7 +227,8 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
 
 
 def test_a_page_that_is_closed_loses_no_answer(app: App, browser: Browser) -> None:
-    with ChatServer(Half("Well," + " word" * 20 + " by word" * 20, "end", 0.05), read) as server:
+    counted = " ".join(map(str, range(60)))
+    with ChatServer(Half(f"Well, {counted} by word", "end", 0.05), read) as server:
         window = Screen(browser, app.url)
         choose(window, server.model())
         window.page.locator("#composer textarea").fill("How old is Comma, the cat, when I leave?")

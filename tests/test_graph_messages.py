@@ -81,9 +81,11 @@ def test_the_markdown_of_a_reply_is_kept(reply: str) -> None:
         ("[a][b]\n\n[b]: http://outside.invalid", "[a][b]\n\n[b\\]: http://outside.invalid"),
         (r"\`<b>`", r"\`\<b>`"),
         ("``<b>``", r"``\<b>``"),
+        ("5528. You told me today.", r"5528\. You told me today."),
+        ("1. Tea\n2. Bread", "1. Tea\n2. Bread"),
     ],
 )
-def test_html_pictures_and_hidden_addresses_of_a_reply_are_escaped(reply: str, markdown: str) -> None:
+def test_html_pictures_hidden_addresses_and_lists_of_one_number_are_escaped(reply: str, markdown: str) -> None:
     assert draft_bubble(reply).markdown == answer_bubble(reply, set(), 1).markdown == markdown
 
 

@@ -148,6 +148,11 @@ def test_chats_are_listed_by_day_and_found_by_words_of_title_and_messages(bank: 
     assert html.index('aria-current="page"') < html.index("Soup")
     assert "Yesterday" in render_chats(bank, Chat("", iris), "", NOW + timedelta(days=1))
     assert "1 July 2024" in render_chats(bank, Chat("", iris), "", NOW + timedelta(days=2))
+    begun = [(Chat("c", iris), "A kayak is here."), (Chat("b", iris), "Soup"), (Chat("d", None), "Elsewhere")]
+    html = render_chats(bank, Chat("c", iris), "", NOW, begun)
+    assert html.index('aria-current="page"') < html.index("A kayak is here.") < html.index("greyhound")
+    assert "Elsewhere" not in html
+    assert html.count("data-menu") == 2
     for words, found in (("LOVELY grey", "a"), ("überr", "a"), ("salty", "b"), ("salty lovely", ""), ("%", "")):
         assert [each.chat_id for each, _ in past_chats(bank, iris, 5, words)] == [*found], words
     assert "No chat has these words" in render_chats(bank, Chat("", iris), "kayak", NOW)

@@ -43,10 +43,12 @@ MOST_RUNNING = 4
 class Running:
     """An answer that is being written, which outlives the page that asked for it.
 
-    `chat` is the chat before it, `shown` what a page shows of it now; `changed` is set when that changes.
+    `chat` is the chat before it, `text` the message, `shown` what a page shows of it now; `changed` is set when that
+    changes.
     """
 
     chat: Chat
+    text: str
     shown: Update = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -86,7 +88,7 @@ class Answering:
     timer: gr.Timer
     trace: TracePanel
     show_place: Callable[[Chat], Update]
-    running: dict[str, Running] = field(default_factory=dict)
+    running: dict[str, Running]
 
     async def answer(
         self,
@@ -105,8 +107,8 @@ class Answering:
         if not text.strip() or is_busy:
             yield {self.box.composer: gr.skip()}
             return
-        running = self.running[chat.id] = Running(chat)
-        updates = self._answer(running, text, as_of, forgetful, model_name, quantization)
+        running = self.running[chat.id] = Running(chat, text)
+        updates = self._answer(running, as_of, forgetful, model_name, quantization)
         running.task = asyncio.create_task(running.write(updates))
         async for update in self._follow(running, request):
             yield update
@@ -138,14 +140,13 @@ class Answering:
     async def _answer(
         self,
         running: Running,
-        text: str,
         as_of: str | None,
         forgetful: bool,
         model_name: str | None,
         quantization: Quantization,
     ) -> AsyncIterator[Update]:
         """Yield what a page shows while a message is answered, and at the end."""
-        chat = running.chat
+        chat, text = running.chat, running.text
         if chat.edited is not None:
             chat = running.chat = await to_thread(self._without, chat, chat.edited)
         bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))

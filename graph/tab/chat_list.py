@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 import gradio as gr
 from markupsafe import Markup
 
+from graph.nodes.persist import title_of
+from graph.tab.answering import Running
 from graph.tab.messages import Chat
 from memory.bank import journal
 from memory.bank.bank import Bank
@@ -40,8 +43,9 @@ CHAT_LINKS = """element.addEventListener("click", (event) => {
 class ChatList:
     """The components; `deleted` gets the id of a chat that left the list."""
 
-    def __init__(self, bank: Bank, chat: gr.State) -> None:
+    def __init__(self, bank: Bank, chat: gr.State, running: Mapping[str, Running]) -> None:
         self.bank = bank
+        self.running = running
         self.chosen: gr.State = gr.State("")
         self.deleted: gr.State = gr.State("")
         self.new_chat = gr.Button("New chat", variant="primary", elem_id="new-chat")
@@ -62,7 +66,7 @@ class ChatList:
             forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
         self.list = gr.HTML(padding=False, js_on_load=CHAT_LINKS, elem_id="past-chats")
         shown = [self.list, self.menu]
-        self.search.input(self.show, [chat, self.search], self.list, trigger_mode="always_last", **PRIVATE)
+        self.search.change(self.show, [chat, self.search], self.list, trigger_mode="always_last", **PRIVATE)
         self.list.edit(self.open_menu, chat, [self.chosen, self.title, self.note, self.menu], **PRIVATE)
         renaming = [chat, self.chosen, self.title, self.search]
         gr.on([rename.click, self.title.submit], self.rename, renaming, shown, **PRIVATE)
@@ -72,8 +76,9 @@ class ChatList:
         cancel.click(lambda: gr.Column(visible=False), None, self.menu, **PRIVATE)
 
     def show(self, chat: Chat, words: str = "") -> Update:
-        """List the chats with a persona that these words are found in."""
-        return {self.list: render_chats(self.bank, chat, words, datetime.now(UTC).astimezone())}
+        """List the chats with a persona that these words are found in, or all, with those that just began."""
+        begun = [] if words.strip() else [(each.chat, each.text) for each in self.running.values()]
+        return {self.list: render_chats(self.bank, chat, words, datetime.now(UTC).astimezone(), begun)}
 
     def open_menu(self, chat: Chat, event: gr.EventData) -> Update:
         """Ask what to do with a chat of the list."""
@@ -114,9 +119,16 @@ class ChatList:
         return past
 
 
-def render_chats(bank: Bank, chat: Chat, words: str, now: datetime) -> Markup:
-    """Render the chats with a persona, the latest first, by the days of their last turns; the open one is marked."""
+def render_chats(bank: Bank, chat: Chat, words: str, now: datetime, begun: Sequence[tuple[Chat, str]] = ()) -> Markup:
+    """Render the chats with a persona, the latest first, by the days of their last turns; the open one is marked.
+
+    `begun` are chats of which the bank may hold nothing yet, with their first message.
+    """
     found = past_chats(bank, chat.persona_id, LISTED, words) if chat.persona_id is not None else []
+    known = {each.chat_id for each, _ in found}
+    for new, text in begun:
+        if new.persona_id is not None and new.persona_id == chat.persona_id and new.id not in known:
+            found.insert(0, (Session(0, new.persona_id, new.id, title_of(text), "chat", now, "", 0), now))
     past = [(each, last and last.astimezone(now.tzinfo)) for each, last in found]
     days = [(day, list(chats)) for day, chats in groupby(past, lambda each: name_day(each[1], now))]
     return render("past_chats.html", days=days, open=chat.id, full=len(past) == LISTED, words=words.strip())

@@ -9,7 +9,7 @@ import gradio as gr
 from graph.assistant import Assistant
 from graph.learning.learner import Learner
 from graph.tab import messages
-from graph.tab.answering import Answering
+from graph.tab.answering import Answering, Running
 from graph.tab.chat_box import ChatBox, describe_persona
 from graph.tab.chat_list import ChatList
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_sources_of
@@ -39,6 +39,7 @@ class ChatTab:
         self.assistant, self.indexer, self.learner = assistant, indexer, learner
         self.bank = assistant.services.bank
         self.chat: gr.State = gr.State(Chat())
+        running: dict[str, Running] = {}
         self.timer = gr.Timer(2, active=False)
         self.welcome = WelcomePanel(self.bank)
         with gr.Column(elem_classes="memoir-talk") as self.talk:
@@ -46,7 +47,7 @@ class ChatTab:
             with gr.Row(elem_classes="memoir-columns"):
                 with gr.Column(min_width=0, elem_classes="memoir-drawer memoir-chats"):
                     gr.HTML(render("chats_heading.html"), padding=False)
-                    self.chats = ChatList(self.bank, self.chat)
+                    self.chats = ChatList(self.bank, self.chat, running)
                     self.persona = self.chats.persona
                 with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
                     with gr.Row(elem_classes="memoir-place"):
@@ -72,6 +73,7 @@ class ChatTab:
             self.timer,
             self.trace,
             self._where,
+            running,
         )
         self._connect(page, self.answering)
 
@@ -185,13 +187,14 @@ class ChatTab:
 
     def open_past_chat(self, chat: Chat, event: gr.EventData) -> Update:
         """Go on with a chat of the list."""
-        past = find_chat(self.bank, str(event.chat), chat.persona_id)
-        if past is None:
+        chosen = str(event.chat)
+        past = find_chat(self.bank, chosen, chat.persona_id)
+        if past is None and chosen not in self.answering.running:
             raise MemoirError("This chat was forgotten.")
-        if past.chat_id == chat.id:
+        if chosen == chat.id:
             return UNCHANGED
         self.learner.close(chat.id)
-        return self.open_chat(past.persona_id, past.chat_id)
+        return self.open_chat(past.persona_id if past else chat.persona_id, chosen)
 
     def show_sources(self, chat: Chat, event: gr.EventData) -> Update:
         """Show the sources of an earlier answer."""

@@ -55,6 +55,8 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _UNSAFE = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)|\](?=[(:])")
 """What begins HTML or a picture, and what would hide the address of a link."""
 
+_ITEM = re.compile(r"^( *\d+)([.)])(?=\s)", re.MULTILINE)
+
 UNSUPPORTED = "#unsupported"
 """The target of the links that mark what no memory supports; screen.css gives them a dotted line."""
 
@@ -108,6 +110,11 @@ def _escape(words: str) -> str:
     return _UNSAFE.sub(r"\\\g<0>", words)
 
 
+def _keep_number(text: str) -> str:
+    """Escape what begins a list of one item: it is the end of a sentence, as in "5528. You told me today."."""
+    return _ITEM.sub(r"\1\\\2", text) if len(_ITEM.findall(text)) == 1 else text
+
+
 def _mark(sentence: str) -> str:
     """The sentence as a link that says that it is not in the memory; its citations stay links of their own."""
     parts = re.split(r"( ?\[\d+\])", sentence)
@@ -123,7 +130,7 @@ def user_bubble(text: str, turn: str = "") -> Bubble:
 
 def draft_bubble(text: str) -> Bubble:
     """Make the bubble of an answer that is still being written; HTML, pictures and hidden addresses are escaped."""
-    return Bubble("assistant", text, outside_code(text.strip(), _escape))
+    return Bubble("assistant", text, outside_code(text.strip(), lambda words: _keep_number(_escape(words))))
 
 
 def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, unsupported: Iterable[str] = ()) -> Bubble:
@@ -142,7 +149,7 @@ def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, uns
         text = _escape(words)
         for sentence, mark in marked.items():
             text = text.replace(sentence, mark, 1)
-        return CITATION.sub(link, text)
+        return CITATION.sub(link, _keep_number(text))
 
     return Bubble("assistant", answer, outside_code(answer.strip(), write), answer=answer_number)
 
