@@ -66,7 +66,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "second person": second_person.second_person,
     "comparison": intervals.parse,
     "list": listing.parse,
-    "sum": lambda text: (totals.asked(text), totals.of_one(text), totals.amount_in(text)),
+    "sum": lambda text: (totals.asks_total(text), totals.without_total(text), totals.amount_in(text)),
     "names": lambda text: (list(names.possible_names(text)), names.to_first_person(text, ["Ann"])),
     "terms": tokens.terms,
     "listed memory": stands_alone,

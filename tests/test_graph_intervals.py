@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers.counting.intervals import ASKS_LASTING, age_in, ages_on, between, compares, lasted, length, length_of
+from graph.readers.counting.intervals import (
+    ASKS_LASTING,
+    age_in,
+    ages_on,
+    asks_interval,
+    duration_by_now,
+    length,
+    pair_intervals,
+    stretch_length,
+)
 from graph.understanding.times import times_in
 
 
@@ -44,7 +53,7 @@ def test_days_are_never_wrong(start, days):
     ],
 )
 def test_intervals_are_given_where_a_question_may_need_them(question, so):
-    assert compares(question) is so
+    assert asks_interval(question) is so
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,7 @@ def test_an_age_is_counted_from_the_day_it_was_told_or_the_birthday_that_was(day
 def test_what_goes_on_has_lasted_longer_than_when_it_was_told(question, words, days, lasts):
     assert ASKS_LASTING.search(question)
     told_on = date(2026, 3, 5)
-    assert lasted(question, words, told_on, told_on + timedelta(days=days)) == lasts
+    assert duration_by_now(question, words, told_on, told_on + timedelta(days=days)) == lasts
 
 
 @pytest.mark.parametrize("question", ["How long did she stay?", "how long ago have you moved", "how long is the ride"])
@@ -123,7 +132,7 @@ def test_what_was_told_of_one_time_counts_from_then_and_what_of_several_from_whe
     regatta = next(m for t, m in memories.items() if "regatta" in t)
     fair = next(m for t, m in memories.items() if "bagpipes" in t)
     undated = next(m for t, m in memories.items() if "lock keeper" in t)
-    lines = between([(1, adopted), (2, regatta), (3, fair), (4, undated)], datetime(2024, 7, 1, tzinfo=UTC))
+    lines = pair_intervals([(1, adopted), (2, regatta), (3, fair), (4, undated)], datetime(2024, 7, 1, tzinfo=UTC))
     assert lines == [
         "from 2 to 1: 22 days (3 weeks 1 day)",
         "from 2 to 3: 100 days (14 weeks 2 days; 3 months 10 days)",
@@ -144,4 +153,4 @@ def test_what_was_told_of_one_time_counts_from_then_and_what_of_several_from_whe
 )
 def test_a_stretch_of_days_is_counted_if_its_length_is_asked(question, told, length):
     now = datetime(2026, 11, 22, 12, tzinfo=UTC)
-    assert length_of(question, times_in(told, now)) == length
+    assert stretch_length(question, times_in(told, now)) == length

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from graph.readers.counting.totals import amount_in, asked, of_each, of_one
+from graph.readers.counting.totals import amount_in, asks_total, split_items, without_total
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 BILLS = (
@@ -48,8 +48,8 @@ def test_what_names_no_one_amount_is_none(words):
     ],
 )
 def test_a_sum_is_asked_for(text, one):
-    assert asked(text)
-    assert one is None or of_one(text) == one
+    assert asks_total(text)
+    assert one is None or without_total(text) == one
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_a_sum_is_asked_for(text, one):
     ],
 )
 def test_a_sum_may_be_of_things_that_are_named(text, items):
-    assert asked(text)
-    assert of_each(of_one(text)) == [f"how much did {item} cost" for item in items]
+    assert asks_total(text)
+    assert split_items(without_total(text)) == [f"how much did {item} cost" for item in items]
 
 
 @pytest.mark.parametrize("text", ["How much did the vet cost?", "Do we live together?", "Who won in total silence?"])
 def test_other_questions_ask_for_no_sum(text):
-    assert not asked(text)
+    assert not asks_total(text)
 
 
 def test_the_amounts_of_what_is_asked_about_are_added_up(services, marlow):

@@ -73,10 +73,10 @@ def correct(
 ) -> Revision | None:
     """Correct the first statement that the correction fits, and all memories from its turns."""
     for memory in _originals(statements, derived):
-        corrected = _corrected(correction, memory)
+        corrected = _correct_text(correction, memory)
         if corrected and corrected != memory.text:
             known = [m for m in derived(memory) if m.retracted_at is None and m.attribute != SUMMARY]
-            learned = tuple(_relearned(correction, memory, corrected, known, now))
+            learned = tuple(_learn_again(correction, memory, corrected, known, now))
             replaced = {item.replaces for item in learned}
             wrong = [m for m in known if m.id not in replaced and _repeats_error(correction, m, memory, corrected)]
             return Revision((memory,), corrected, correction.sentence, learned, tuple(m.id for m in wrong))
@@ -111,7 +111,7 @@ def retract(
     return Revision(old, "", retraction.sentence, retracted=taken) if taken else None
 
 
-def _corrected(correction: Correction, memory: Memory) -> str:
+def _correct_text(correction: Correction, memory: Memory) -> str:
     """The corrected text of a memory; empty if the correction does not fit."""
     right = correction.right
     if correction.wrong:
@@ -165,7 +165,7 @@ def _is_about_same(clause: str, memory: Memory) -> bool:
     return not frozenset(content_terms(clause)).isdisjoint(content_terms(memory.text))
 
 
-def _relearned(
+def _learn_again(
     correction: Correction, memory: Memory, corrected: str, known: Sequence[Memory], now: datetime
 ) -> Iterator[LearnedMemory]:
     """The corrected memory, and the facts and events that follow from it instead of the old ones."""
@@ -180,7 +180,7 @@ def _relearned(
         right = replace(fact, said_at=now, valid_from=fact.valid_from or anchor)
         yield LearnedMemory(right, quotes, replaces=next(same, None))
     for event in known:
-        text = _corrected(correction, event) if event.store == "event" and not event.attribute else ""
+        text = _correct_text(correction, event) if event.store == "event" and not event.attribute else ""
         if text:
             yield LearnedMemory(_draft(event, text, now), quotes, replaces=event.id)
 

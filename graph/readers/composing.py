@@ -50,23 +50,23 @@ def compose(
     """
     reason = why_unanswered(question, notes, window, known)
     if reason is not None:
-        nearest = _nearest(question, notes, hits, asked_at) if reason == "found but does not say" else []
-        reading = _citing(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
+        nearest = _nearest_lines(question, notes, hits, asked_at) if reason == "found but does not say" else []
+        reading = _quoting(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
     if question.only_time:
         return quote_all(question, notes, hits, asked_at)
-    stated = _stated(question, notes, asked_at)
+    stated = _statements(question, notes, asked_at)
     text = "\n".join(f"{statement} [{number}]" for number, (_, statement) in enumerate(stated, 1))
-    return Reading(text, tuple(notes), cited([note for note, _ in stated], hits))
+    return Reading(text, tuple(notes), citations_of([note for note, _ in stated], hits))
 
 
 def quote_all(question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime) -> Reading:
     """Each note as a line, as far as there is room."""
     quoted = [(note, frame_of(note, asked_at), note.quote) for note in notes]
-    return _citing(_within(quoted, question), notes, hits)
+    return _quoting(_cut_to_fit(quoted, question), notes, hits)
 
 
-def _stated(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
+def _statements(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
     """The best answer in a sentence, and beside it, of what others said, the next."""
     answering, best = [note for note in notes if answers(note)], current_note(question, notes)
     stated = [(best, state(question, best, asked_at))]
@@ -87,7 +87,7 @@ def is_same_claim(note: Note, other: Note) -> bool:
     return bool(own and others) and (own <= others or others <= own)
 
 
-def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime) -> list[Quoted]:
+def _nearest_lines(question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime) -> list[Quoted]:
     """The few notes that are most likely, to show where none is surely the answer.
 
     None if it asks about someone who is not remembered.
@@ -100,10 +100,10 @@ def _nearest(question: Question, notes: Sequence[Note], hits: Sequence[Hit], ask
     for note in notes:
         if meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY:
             distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
-    return [_shown(note, question, asked_at) for note in islice(distinct.values(), MAX_NEAREST)]
+    return [_as_line(note, question, asked_at) for note in islice(distinct.values(), MAX_NEAREST)]
 
 
-def _shown(note: Note, question: Question, asked_at: datetime) -> Quoted:
+def _as_line(note: Note, question: Question, asked_at: datetime) -> Quoted:
     """A note as a line of its own: what was said is quoted, a fact learned from it is not."""
     if note.memory.relation is not None:
         return note, state_fact(note.memory, asked_at) or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
@@ -130,27 +130,27 @@ def compare(
     for note, (question, _) in zip(best, sides, strict=True):
         frame = frame_of(note, asked_at)
         quoted.append((note, frame, clip(note.quote, question, max(room - len(frame.split()) - 1, LEAST_WORDS))))
-    return _citing(quoted, best, hits, statement)
+    return _quoting(quoted, best, hits, statement)
 
 
 def derive(statement: str, question: Question, note: Note, hits: Sequence[Hit], asked_at: datetime) -> Reading:
     """A statement that was counted from a note, and the note below it."""
-    return _citing(
+    return _quoting(
         [(note, frame_of(note, asked_at), clip(note.quote, question, FURTHER_WORDS))], [note], hits, statement
     )
 
 
-def _citing(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
+def _quoting(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
     """The reading of `first`, if any, and one line for each quote with its number."""
     lines = [
         f"{frame}“{quote}” [{number}]" if quote else f"{frame} [{number}]"
         for number, (_, frame, quote) in enumerate(quoted, start=1)
     ]
-    citations = cited([note for note, _, _ in quoted], hits)
+    citations = citations_of([note for note, _, _ in quoted], hits)
     return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), citations)
 
 
-def cited(notes: Sequence[Note], hits: Sequence[Hit]) -> tuple[Citation, ...]:
+def citations_of(notes: Sequence[Note], hits: Sequence[Hit]) -> tuple[Citation, ...]:
     """The citations of notes, numbered from 1, with the scores of their hits."""
     scores = {hit.memory.id: hit.scores for hit in hits}
     return tuple(
@@ -193,7 +193,7 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     return "I remember something related, but not the answer."
 
 
-def _within(quoted: Sequence[Quoted], question: Question) -> list[Quoted]:
+def _cut_to_fit(quoted: Sequence[Quoted], question: Question) -> list[Quoted]:
     """As many quotes as `MAX_WORDS` allow, the further ones cut."""
     room = MAX_WORDS
     kept: list[Quoted] = []

@@ -96,7 +96,7 @@ def answer(
     topic = _OF_TOPIC.search(own.replace("’", "'"))
     if topic is not None and (notes := notes_about(question.terms_of(topic["topic"]), hits, origins)):
         return composing.quote_all(parsed, notes, hits, ask.as_of)
-    if (compared := intervals.parse(asked.text)) and (reading := _compared(compared, ask, hits, origins, services)):
+    if (compared := intervals.parse(asked.text)) and (reading := _compare(compared, ask, hits, origins, services)):
         return reading
     # Where only a time is asked for, also a vague one rules out all else.
     sure = bool(window) and all((time.sure or parsed.only_time) and time.relation != "before" for time in window)
@@ -112,16 +112,16 @@ def answer(
         of_other_time=of_other_time,
         times=times,
     )
-    notes = _of_then(read(parsed), window) if sure else read(parsed)
-    if counted := _counted(own, parsed, ask, window, read, notes, hits):
+    notes = _raise_planned(read(parsed), window) if sure else read(parsed)
+    if counted := _reckon(own, parsed, ask, window, read, notes, hits):
         return counted
     listed = listing.parse(own, many=message.classes.asks_many)
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
-    notes = listing.counting(listed, notes) if listed is not None and not is_of_one else notes
-    notes = _current(notes, ask, bank) if not asks_of_past(own) else notes
+    notes = listing.prefer_counted(listed, notes) if listed is not None and not is_of_one else notes
+    notes = _put_current_first(notes, ask, bank) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
-    known = None if of_then else _known_by(known_period(bank, ask.persona.id), ask.as_of)
+    known = None if of_then else _known_until(known_period(bank, ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
     if not minilm.reads(own):
         return reading
@@ -136,7 +136,7 @@ def answer(
     return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
 
 
-def _of_then(notes: Sequence[Note], window: Sequence[TimeExpression]) -> tuple[Note, ...]:
+def _raise_planned(notes: Sequence[Note], window: Sequence[TimeExpression]) -> tuple[Note, ...]:
     """The notes; what is to happen on the very days asked about answers with less evidence."""
 
     def lifted(note: Note) -> Note:
@@ -149,7 +149,7 @@ def _of_then(notes: Sequence[Note], window: Sequence[TimeExpression]) -> tuple[N
     return tuple(lifted(note) for note in notes)
 
 
-def _current(notes: Sequence[Note], ask: Ask, bank: Bank) -> tuple[Note, ...]:
+def _put_current_first(notes: Sequence[Note], ask: Ask, bank: Bank) -> tuple[Note, ...]:
     """The notes; if what the best one told is over, the fact that replaced it comes first."""
     if not any(note.memory.attribute for note in notes):
         return tuple(notes)
@@ -159,7 +159,7 @@ def _current(notes: Sequence[Note], ask: Ask, bank: Bank) -> tuple[Note, ...]:
     return (*holds, *(note for note in notes if note not in holds))
 
 
-def _compared(
+def _compare(
     compared: Comparison, ask: Ask, hits: Sequence[Hit], origins: Origins, services: Services
 ) -> Reading | None:
     """The answer to a question about two things and the time between them, from notes on each, if there is one."""
@@ -171,7 +171,7 @@ def _compared(
     return composing.compare(compared, sides, hits, ask.as_of)
 
 
-def _counted(
+def _reckon(
     own: str,
     parsed: Question,
     ask: Ask,
@@ -181,14 +181,14 @@ def _counted(
     hits: Sequence[Hit],
 ) -> Reading | None:
     """The sum, age or duration that is asked for, reckoned from the notes; None if it is not asked for or not known."""
-    if totals.asked(own):
-        if each := totals.of_each(totals.of_one(own)):
-            return totals.compose_each([read(replace(parsed, text=text)) for text in each], hits)
-        return totals.compose(read(replace(parsed, text=totals.of_one(parsed.text))), hits)
+    if totals.asks_total(own):
+        if each := totals.split_items(totals.without_total(own)):
+            return totals.compose_items([read(replace(parsed, text=text)) for text in each], hits)
+        return totals.compose(read(replace(parsed, text=totals.without_total(parsed.text))), hits)
     if intervals.ASKS_LENGTH.search(own) and not any(
         answers(note) and intervals.tells_length(note.words) for note in notes
     ):
-        then = read(replace(parsed, text=intervals.as_when(parsed.text), expects="time"))
+        then = read(replace(parsed, text=intervals.ask_when(parsed.text), expects="time"))
         length = _length(own, then[0]) if then and answers(then[0]) else None
         return composing.derive(f"{length}.", parsed, then[0], hits, ask.as_of) if length else None
     # What was told at another time is what they are counted from.
@@ -200,14 +200,14 @@ def _counted(
     if intervals.ASKS_AGE.search(own):
         counted = _age(told, ask, window)
     elif intervals.ASKS_LASTING.search(own):
-        counted = intervals.lasted(own, told.words, told.memory.said_at.date(), ask.as_of.date())
+        counted = intervals.duration_by_now(own, told.words, told.memory.said_at.date(), ask.as_of.date())
     return composing.derive(f"{counted}.", parsed, told, hits, ask.as_of) if counted else None
 
 
 def _length(own: str, then: Note) -> str | None:
     """How long it lasts by the note that says when, if that is about it; a stay somewhere is a trip."""
-    about = frozenset(question.terms_of(intervals.as_when(own))) - question.ASKING - _STAYS
-    return intervals.length_of(own, then.dates) if about <= frozenset(terms(then.quote)) else None
+    about = frozenset(question.terms_of(intervals.ask_when(own))) - question.ASKING - _STAYS
+    return intervals.stretch_length(own, then.dates) if about <= frozenset(terms(then.quote)) else None
 
 
 def _age(told: Note, ask: Ask, window: Sequence[TimeExpression]) -> str | None:
@@ -224,7 +224,7 @@ def _age(told: Note, ask: Ask, window: Sequence[TimeExpression]) -> str | None:
     return " or ".join(map(str, ages))
 
 
-def _known_by(known: TimeSpan | None, moment: datetime) -> TimeSpan | None:
+def _known_until(known: TimeSpan | None, moment: datetime) -> TimeSpan | None:
     """The part of the known time up to a moment: an answer must not reveal how far the rest reaches."""
     if known is None or known.start > moment:
         return None

@@ -58,7 +58,7 @@ def current_note(question: Question, notes: Sequence[Note]) -> Note:
     best = next(note for note in notes if answers(note))
     dated = [note for note in notes if note.memory.said_at is not None and best.memory.said_at is not None]
     if _OF_BEFORE.search(text):
-        earlier = [note for note in dated if answers(note) and _told(note) < _told(best) and _share(note, best)]
+        earlier = [note for note in dated if answers(note) and _told(note) < _told(best) and _shared_terms(note, best)]
         return earlier[0] if earlier and says_change(best) else best
     if asks_of_past(text):
         return best
@@ -74,11 +74,11 @@ def _replaces(note: Note, best: Note, question: Question) -> bool:
     if note.relevance < SUFFICIENT or note.of_other or tells_of_kin(note.quote) != tells_of_kin(best.quote):
         return False
     if says_change(note):
-        return bool(_share(note, best)) or _THING.search(note.quote) is not None
-    return _OF_NOW.search(question.text) is not None and not _share(note, best).isdisjoint(question.weights)
+        return bool(_shared_terms(note, best)) or _THING.search(note.quote) is not None
+    return _OF_NOW.search(question.text) is not None and not _shared_terms(note, best).isdisjoint(question.weights)
 
 
-def _share(note: Note, other: Note) -> frozenset[str]:
+def _shared_terms(note: Note, other: Note) -> frozenset[str]:
     """The words that name something in two notes."""
     return (frozenset(terms(note.quote)) & frozenset(terms(other.quote))) - ASKING
 

@@ -32,16 +32,16 @@ def answer_about_person(asked: PersonQuestion, ask: Ask, services: Services, rea
         return _who_is(asked.name, facts, ask, services) or reading
     if not asked.kind:
         names = [fact for fact in facts if fact.attribute == "name"]
-        return _stated(names[:1], "", ask.as_of) if names else reading
+        return _state_all(names[:1], "", ask.as_of) if names else reading
     found = _facts_of_having(asked.kind, facts)
     if asked.called:
         named = [fact for fact in (found[1] if found else ()) if fact.store == "relationship"]
         if named and not any(fact.relation and fact.relation.tail in reading.answer for fact in named):
-            return _stated(named, "", ask.as_of)
+            return _state_all(named, "", ask.as_of)
         return reading
     if found is not None:
         has, known = found
-        return _stated(known, "Yes. " if has != asked.denied else "No. ", ask.as_of)
+        return _state_all(known, "Yes. " if has != asked.denied else "No. ", ask.as_of)
     is_decided = not reading.abstained and reading.answer.startswith(("Yes.", "No.")) and not asked.denied
     if is_decided or any(asked.kind in _words(citation.memory.text) for citation in reading.citations):
         return reading
@@ -55,7 +55,7 @@ def _who_is(name: str, facts: Sequence[Memory], ask: Ask, services: Services) ->
         return None
     known = [m for m in facts if m.store == "relationship" and m.relation and asked <= _words(m.relation.tail)]
     if known:
-        return _stated(known[:1], "", ask.as_of)
+        return _state_all(known[:1], "", ask.as_of)
     _, frequency = services.searcher.document_frequencies(ask.persona.id, content_terms(name), ask.as_of)
     if any(frequency.values()) or not _KNOWN_NAME.fullmatch(capitalise_names(name)):
         return None
@@ -94,7 +94,7 @@ def _has(kind: str, fact: Memory) -> bool | None:
     return None
 
 
-def _stated(known: Sequence[Memory], first: str, asked_at: datetime) -> Reading:
+def _state_all(known: Sequence[Memory], first: str, asked_at: datetime) -> Reading:
     """The facts in one sentence, with the day on which the last of them was told."""
     said = [fact_to_user(fact).removesuffix(".") for fact in known]
     joined = ", and ".join([said[0], *(text.replace("You ", "you ", 1) for text in said[1:])])

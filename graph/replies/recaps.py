@@ -57,18 +57,19 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
     lines = lines_of_recap(kind, ask, bank)
     if kind == "about me" and "who" in words(ask.text)[:2]:
         facts = [fact for fact in facts if fact.store == "relationship"]
-        return _listed("These are the ones I know of:", list(_stated(facts[:MOST_FACTS]))) or Reading(_NOTHING[kind])
+        people = list(_state_facts(facts[:MOST_FACTS]))
+        return _as_list("These are the ones I know of:", people) or Reading(_NOTHING[kind])
     if kind == "about me":
         facts = facts[:MOST_FACTS]
-        told = [*_stated(facts), *(_repeated(lines, known) if len(facts) < FEW_FACTS else ())]
+        told = [*_state_facts(facts), *(_repeat_lines(lines, known) if len(facts) < FEW_FACTS else ())]
     else:
         turns = {turn for line in lines for turn in line.turn_ids}
         of_then = [fact for fact in facts if turns.intersection(fact.turn_ids)]
         covered = [line for line in lines if _is_covered(line, of_then)]
         of_covered = {turn for line in covered for turn in line.turn_ids}
         short = [fact for fact in of_then if of_covered.intersection(fact.turn_ids)]
-        told = [*_stated(short), *_repeated([line for line in lines if line not in covered], ())]
-    return _listed(_head(kind, ask, lines), told) or Reading(_NOTHING[kind])
+        told = [*_state_facts(short), *_repeat_lines([line for line in lines if line not in covered], ())]
+    return _as_list(_head(kind, ask, lines), told) or Reading(_NOTHING[kind])
 
 
 def lines_of_recap(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
@@ -113,11 +114,11 @@ def _is_covered(line: Memory, facts: Sequence[Memory]) -> bool:
     return bool(of_line) and set(content_terms(line.text)) <= said | _NAMING
 
 
-def _stated(facts: Sequence[Memory]) -> Iterator[tuple[Memory, str]]:
+def _state_facts(facts: Sequence[Memory]) -> Iterator[tuple[Memory, str]]:
     yield from ((memory, said) for memory in facts if (said := fact_to_user(memory)))
 
 
-def _repeated(lines: Sequence[Memory], facts: Sequence[Memory]) -> Iterator[tuple[Memory, str]]:
+def _repeat_lines(lines: Sequence[Memory], facts: Sequence[Memory]) -> Iterator[tuple[Memory, str]]:
     """The lines as they are said to the user, without those that a fact was read from."""
     stated = {turn for memory in facts for turn in memory.turn_ids}
     for memory in lines:
@@ -126,7 +127,7 @@ def _repeated(lines: Sequence[Memory], facts: Sequence[Memory]) -> Iterator[tupl
             yield memory, said_to_user(text) or f"“{shorten(text, MAX_CHARACTERS)}”"
 
 
-def _listed(head: str, told: Sequence[tuple[Memory, str]]) -> Reading | None:
+def _as_list(head: str, told: Sequence[tuple[Memory, str]]) -> Reading | None:
     if not told:
         return None
     items = [f"- {said} [{number}]" for number, (_, said) in enumerate(told, start=1)]

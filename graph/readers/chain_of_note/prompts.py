@@ -14,7 +14,7 @@ from typing import Any
 
 from graph.models.calls import Messages
 from graph.models.json_replies import quoted
-from graph.readers.counting.intervals import between, compares, length, memory_time
+from graph.readers.counting.intervals import asks_interval, length, memory_time, pair_intervals
 from graph.replies.card import THE_USER, introduce
 from graph.settings import Format
 from graph.state import USER, Ask
@@ -147,13 +147,13 @@ def plain(text: str) -> str:
 
 def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
     ask = content.ask
-    compared = compares(content.question)
+    compared = asks_interval(content.question)
     near = set(content.best) if notes is None else {int(note["memory"]) for note in notes}
     numbered = [(n, hit.memory) for n, hit in enumerate(content.hits, 1) if notes is None or n in near]
     data = {
         "today": f"{ask.as_of:%A, {ask.as_of.day} %B %Y, %H:%M}",
         "memories": [_memory(n, memory, content, worded=notes is None) for n, memory in numbered],
-        "intervals": between([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
+        "intervals": pair_intervals([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
         "dialogue": [
             {"speaker": ask.persona.name if t.role == "assistant" else content.asker, "text": _short(t.text)}
             for t in ask.dialogue[-TURNS:]
@@ -180,7 +180,7 @@ def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool
     of_day = day_happened(memory, when, zone)
     text = shorten(memory.text, content.longest)
     ended, stale = memory.valid_to, memory.stale_since
-    asks_time = compares(content.question)
+    asks_time = asks_interval(content.question)
     values = {
         "number": number,
         "speaker": content.asker if memory.speaker == USER else memory.speaker,

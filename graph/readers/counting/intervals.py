@@ -131,7 +131,7 @@ _LENGTH = pattern(r"\b(?:\d|an?|half|fort)[\w.,]* ?(?:min(?:ute)?|hour|hr|day|ni
 _DAYS = {"year": 365.25, "month": 30.44, "week": 7.0, "day": 1.0}
 
 
-def lasted(question: str, words: str, told_on: date, asked_on: date) -> str | None:
+def duration_by_now(question: str, words: str, told_on: date, asked_on: date) -> str | None:
     """The duration that was told plus the time since: "8 months", on the day of asking.
 
     In the unit asked for, or the largest of which it is two or more. None if no duration is told, or if it has not
@@ -159,7 +159,7 @@ _STRETCH = pattern(r"[-–—]|\b(?:to|till?|until|and|through)\b")
 """Joins the two days that a time names: "4 to 9 December", but not "next week"."""
 
 
-def as_when(question: str) -> str:
+def ask_when(question: str) -> str:
     """A question for a length as one for the time."""
     return ASKS_LENGTH.sub("when", question)
 
@@ -169,7 +169,7 @@ def tells_length(words: str) -> bool:
     return _LENGTH.search(number_parser.parse(words)) is not None
 
 
-def length_of(question: str, times: Sequence[TimeExpression]) -> str | None:
+def stretch_length(question: str, times: Sequence[TimeExpression]) -> str | None:
     """How long the one stretch from a day to another is: "5 days, 4–9 December 2026"; None if there is none."""
     stretches = [time.span for time in times if time.sure and time.relation == "in" and _STRETCH.search(time.text)]
     asked = ASKS_LENGTH.search(question)
@@ -182,7 +182,7 @@ def length_of(question: str, times: Sequence[TimeExpression]) -> str | None:
     return f"{_count(days // 7 if unit == 'week' else days, unit)}, {describe_span(stretches[0])}"
 
 
-def compares(question: str) -> bool:
+def asks_interval(question: str) -> bool:
     """Whether a question may need the intervals between memories."""
     return bool(_COMPARES.search(question))
 
@@ -204,7 +204,7 @@ def memory_time(memory: Memory) -> Occurrence | None:
     return when_happened(memory, times_in(memory.text, memory.said_at), unambiguous=True)
 
 
-def between(memories: Sequence[tuple[int, Memory]], asked_at: datetime) -> list[str]:
+def pair_intervals(memories: Sequence[tuple[int, Memory]], asked_at: datetime) -> list[str]:
     """A line for each pair of days that numbered memories are of: "from 1, 2 to 3: 45 days (...)"."""
     of_day: dict[date, list[int]] = {}
     for number, memory in memories:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from graph.language.patterns import SLOTS, pattern
-from graph.readers.composing import cited, is_same_claim
+from graph.readers.composing import citations_of, is_same_claim
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import SUFFICIENT, answers
 from graph.replies.second_person import second_person
@@ -106,7 +106,7 @@ def facts_alike(notes: Sequence[Note]) -> list[Note]:
     return sorted(alike, key=lambda note: note.memory.id) if len(alike) > 1 else []
 
 
-def counting(listed: ListRequest, notes: Sequence[Note]) -> tuple[Note, ...]:
+def prefer_counted(listed: ListRequest, notes: Sequence[Note]) -> tuple[Note, ...]:
     """The notes; for a count, those that name what is counted come before a number of something else."""
     if not listed.counted:
         return tuple(notes)
@@ -133,7 +133,7 @@ def compose(
         return None
     if not is_count and _ENUMERATES.search(best.quote):
         whole = state(question, replace(best, sure=0.0), asked_at)
-        return Reading(f"{whole} [1]", tuple(notes), cited([best], hits))
+        return Reading(f"{whole} [1]", tuple(notes), citations_of([best], hits))
     items = _items(answering, counted=is_count)[:LISTED]
     if len(items) < 2:
         return None
@@ -146,7 +146,7 @@ def compose(
         sources += group
     joined = f"{'; '.join(said[:-1])}; and {said[-1]}."
     text = f"I know of {len(items)}: {joined}" if is_count else capitalise(joined)
-    return Reading(text, tuple(notes), cited(sources, hits))
+    return Reading(text, tuple(notes), citations_of(sources, hits))
 
 
 def _items(answering: Sequence[Note], *, counted: bool) -> list[list[Note]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from graph.language.patterns import first_search, pattern, patterns
-from graph.readers.composing import cited
+from graph.readers.composing import citations_of
 from graph.readers.updates import answers
 from graph.state import Note, Reading
 from memory.types import Hit
@@ -56,24 +56,24 @@ class Amount:
     unit: str = ""
 
 
-def asked(text: str) -> bool:
+def asks_total(text: str) -> bool:
     """Whether a question is for a sum of money."""
     return bool(_IN_ALL.search(text) and _OF_MONEY.search(text))
 
 
-def of_one(text: str) -> str:
+def without_total(text: str) -> str:
     """A question for a sum as one for each amount."""
     return " ".join(_IN_ALL.sub(" ", text).split())
 
 
-def of_each(text: str) -> list[str]:
+def split_items(text: str) -> list[str]:
     """A question for the sum of several things as one for each ("the tea and the bread"); none for one thing."""
     match = first_search(_NAMED, text)
     items = [item for each in _BETWEEN.split(match["items"]) if (item := each.strip())] if match else []
     return [f"how much did {item} cost" for item in items] if len(items) > 1 else []
 
 
-def compose_each(read: Sequence[Sequence[Note]], hits: Sequence[Hit]) -> Reading | None:
+def compose_items(read: Sequence[Sequence[Note]], hits: Sequence[Hit]) -> Reading | None:
     """The sum of the best amount of each of several things; None if one of them has none."""
     best = [next((note for note in notes if answers(note) and amount_in(note.words)), None) for notes in read]
     found = [note for note in best if note is not None]
@@ -120,4 +120,4 @@ def _added(
     units = {amount.unit for _, amount in counted}
     unit = units.pop() if len(units) == 1 else ""
     text = f"I know of {f'{total:,} {unit}' if unit else f'{sign}{total:,}'}: {'; '.join(said[:-1])}; and {said[-1]}."
-    return Reading(text, tuple(notes), cited([note for note, _ in counted], hits))
+    return Reading(text, tuple(notes), citations_of([note for note, _ in counted], hits))

@@ -12,7 +12,7 @@ from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream
 from graph.models.faults import UnknownModel
 from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
-from graph.readers.counting.intervals import compares
+from graph.readers.counting.intervals import asks_interval
 from graph.readers.talk.checking import Checked, check, cite
 from graph.readers.talk.known import gather
 from graph.readers.talk.prompt import Content, messages
@@ -128,7 +128,7 @@ def _content(
         content, size, more = fit(gather(shorter, message, hits, services, outdated, share), model, most)
         notices = notices or more
     asks = message.classes.is_question and message.classes.asks_memory
-    together = asks and (message.classes.asks_many or compares(message.question.text)) and len(content.lines) > 1
+    together = asks and (message.classes.asks_many or asks_interval(message.question.text)) and len(content.lines) > 1
     # On this CPU, notes would take longer than the reply.
     return replace(content, notes=together and not _is_on_cpu(model)), size, notices
 
