@@ -55,6 +55,7 @@ def test_a_slot_stands_for_its_words_and_an_unknown_one_is_an_error():
         ("my favourite tea is mint", "Your favourite tea is mint."),
         ("I hate olives", "You don't like olives."),
         ("I'm allergic to wasps", "You are allergic to wasps."),
+        ("I've got an egg allergy", "You have an egg allergy."),
         ("I have no kids", "You have no kids."),
         ("we got married", "You are married."),
         ("I speak Welsh", "You speak Welsh."),

@@ -103,6 +103,8 @@ def test_a_named_feeling_is_an_event_with_its_scene():
     ("sentence", "felt", "where"),
     [
         ("I’m really proud of her.", "pride", ""),
+        ("gutted about the job, really", "sadness", ""),
+        ("I can't stop crying about it", "sadness", ""),
         ("We were exhausted at the airport", "tiredness", "airport"),
         ("The rain made me so sad.", "sadness", ""),
         ("I felt let down at my old school", "disappointment", "school"),

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.assistant import Assistant
+from graph.models.limits import recites
 from graph.readers.talk.passages import PromptLine, choose, resemblance, split_passages
 from graph.readers.talk.prompt import INSTRUCTION, RESERVED, Content, alternating, messages, system_message, turns_of
 from graph.readers.talk.repairs import StreamedReply
-from graph.replies.recitation import recites
 from graph.state import Token
 from memory.types import MemoryDraft, PersonaDraft, TurnDraft
 from support.chat_server import Broken, ChatServer, Half

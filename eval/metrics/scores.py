@@ -10,9 +10,9 @@ from eval.metrics import abstention, answers, classification, retrieval
 from eval.metrics.evidence import Level, Measure, Scores, Scoring, item_ranking, score_evidence
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
 from eval.types import PROACTIVE, Figure, Sample
+from graph.models.limits import recites
 from graph.readers.chain_of_note import prompts
 from graph.readers.talk import prompt
-from graph.replies.recitation import recites
 
 INSTRUCTIONS = f"{prompts.INSTRUCTIONS}\n{prompt.INSTRUCTION}"
 """What no reply should repeat."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
+
+from memory.search.tokens import words
 
 REPLY_TOKENS = 1024
 """Where the caller names no bound; an answer with notes on eight memories takes half of it."""
@@ -32,6 +35,9 @@ MAX_ITEMS, MAX_LENGTH, MAX_INTEGER = 20, 600, 999_999
 """Of an array, a string and an integer in a schema that names no bound: under a grammar, a small model never ends
 them."""
 
+RUN = 8
+"""Words in a row that a text shares with an instruction only if it recites it."""
+
 _LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d+")
 
 
@@ -51,6 +57,19 @@ def without_loop(text: str) -> str | None:
             end = len(text) - span + unit
             return text[: end + 1] if text[end] in ".!?。！？" else text[:end]
     return None
+
+
+def recites(text: str, instruction: str) -> bool:
+    """Whether a text has a run of words of an instruction."""
+    return not _runs(text).isdisjoint(_instruction_runs(instruction))
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    found = words(text)
+    return frozenset(tuple(found[n : n + RUN]) for n in range(len(found) - RUN + 1))
+
+
+_instruction_runs = lru_cache(maxsize=16)(_runs)
 
 
 def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,13 +45,13 @@ NOTES = 8
 """Most notes on one question."""
 
 _OF_KIN = pattern(
-    r"\A\W*(?:(?:and|but|so|also|oh) )?<MY>(?:<RELATIVE>|<ROLE>)(?:s? [a-z][\w-]+)??"
+    r"\A\W*(?:(?:and|but|so|also|oh) )?<MY><SOMEBODY>(?:s? [a-z][\w-]+)??"
     r"(?:['’]s| is| was| works| lives| studies| got| has| had)\b"
 )
 _ASKS_OF_USER = pattern(
     r"\b(?:what|where|when|which)(?:['’]?s| is| are| do| does| am)? (?:(?:i|we)\b|my [\w-]+(?: \w+)?\W*\Z)"
 )
-_OTHERS = any_word("<MY>(?:<RELATIVE>|<ROLE>)|he|she|they|his|her|their")
+_OTHERS = any_word("<MY><SOMEBODY>|he|she|they|his|her|their")
 """Whom a question and a line are about: "whats my job" is not answered by "my brother is a plumber"."""
 
 _AGO = pattern(r"\bhow (?:long|many \w+) ago\b")

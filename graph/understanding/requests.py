@@ -48,7 +48,7 @@ _NAME = (
     r"(?P<name>(?!(?:my|our|your|the|an?|this|that|these|those|s?he|it|they|you|u|i|we|there|in|on|at|to|me|going)\b)"
     r"[^\W\d_][\w.'-]*(?: [^\W\d_][\w.'-]*){0,2}?)"
 )
-_KIND = "<QUALITY>(?P<kind>(?:<RELATIVE>|<ROLE>|<ANIMALS>|sibling|pet|animal|parent|children)s?)"
+_KIND = "<QUALITY>(?P<kind>(?:<SOMEBODY>|<ANIMALS>|sibling|pet|animal|parent|children)s?)"
 _END = r"(?: again| then| at all| or not)?\W*\Z"
 _ASKS_PERSON = patterns(
     *(

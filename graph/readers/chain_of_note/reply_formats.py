@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import get_args
 
 from graph.models.json_replies import REASONING, StrictReply
+from graph.models.limits import recites
 from graph.readers.chain_of_note.citing import cite
 from graph.readers.chain_of_note.prompts import INSTRUCTIONS, PromptContent
 from graph.replies.phrases import manner
-from graph.replies.recitation import recites
 from graph.state import Note, Reading, Reason
 from graph.understanding.sentences import split
 from graph.understanding.times import times_in

@@ -57,7 +57,8 @@ OPENING = "Hello."
 
 CITATION = re.compile(r"[ \t]\[\d{1,3}\]|(?<!\w)\[\d{1,3}\]")
 """A number in brackets, but no index ("items[0]")."""
-_TEMPLATE_MARK = re.compile(r"<(?=\|[\w ]{1,30}\||/?s>|(?:start|end)_of_turn>|think>|/think>)|\[(?=/?INST\])")
+TEMPLATE_MARK = re.compile(r"<\|[\w ]{1,30}\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]")
+_MARK = re.compile(rf"{TEMPLATE_MARK.pattern}|</?think>")
 _YOUR = re.compile(r"\b[Yy]our\b")
 
 
@@ -167,7 +168,7 @@ def _opened(turns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
 
 def without_marks(text: str) -> str:
     """A turn in which nothing is a mark of a chat template: an invisible space stands within each. All else stays."""
-    return _TEMPLATE_MARK.sub(lambda mark: f"{mark[0]}\u200b", text)
+    return _MARK.sub(lambda mark: f"{mark[0][0]}\u200b{mark[0][1:]}", text)
 
 
 def alternating(turns: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

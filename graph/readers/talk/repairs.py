@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from graph.models.json_replies import REASONING
-from graph.models.limits import without_loop
+from graph.models.limits import recites, without_loop
 from graph.readers.talk import markup
-from graph.readers.talk.prompt import INSTRUCTION
-from graph.replies.recitation import recites
+from graph.readers.talk.prompt import INSTRUCTION, TEMPLATE_MARK
 
 _NOTES = re.compile(r"\A\s*<notes>(.*?)(?:</notes>|\Z)", re.DOTALL)
-_TEMPLATE_MARK = re.compile(r"<\|[\w ]{1,30}\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]")
 _CITATION = re.compile(r"(?P<space>[ \t]?)\[(?P<numbers>\d{1,3}(?:, ?\d{1,3})*)\](?!\(|: ?\w+://)")
 _UNFINISHED = re.compile(r"(?:\s*\[[\d, ]*|\s*\[/?I?N?S?T?|<[|/\w ]{0,30})\Z")
 """The beginning of a mark, which the next piece may complete."""
@@ -64,7 +62,7 @@ class StreamedReply:
         text = REASONING.sub("", raw).lstrip()
         if noted := _NOTES.match(text):
             self.notes, text = noted[1].strip(), text[noted.end() :].lstrip()
-        text = _before_template_mark(text) if _TEMPLATE_MARK.search(text) else text
+        text = _before_template_mark(text) if TEMPLATE_MARK.search(text) else text
         text = re.sub(rf"\A{re.escape(self.name)}:\s+", "", text)
         text = _without_recited_lines(text)
         self.cited.clear()
@@ -90,7 +88,7 @@ def _before_template_mark(text: str) -> str:
     """The text before the first mark that ends a turn; marks before any word are left out, and those in code stay."""
     kept = ""
     for part, is_code in markup.parts(text):
-        head, *rest = [part] if is_code else _TEMPLATE_MARK.split(part)
+        head, *rest = [part] if is_code else TEMPLATE_MARK.split(part)
         while rest and not (kept + head).strip():
             head, *rest = rest
         kept += head
