@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from eval.play.searchers import ExperimentSearcher
-from eval.play.systems.contract import Found, MemorySystem, Session, Turn
+from eval.play.systems.contract import AnsweringSystem, Chat, Found, MemorySystem, Session, Turn
 from eval.play.systems.matching import matched
 from eval.runs.experiment import Experiment
-from eval.types import Costs
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search.scoring import SearchSettings, Subject
@@ -45,10 +44,10 @@ class SystemSearcher(ExperimentSearcher):
     """Searches with a system, whose order and scores its hits keep; "dense" is their cosine, which the reader uses."""
 
     def __init__(
-        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, costs: Costs
+        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, chat: Chat
     ) -> None:
         super().__init__(bank, embedder, experiment)
-        self.system, self.costs = system, costs
+        self.system, self.chat = system, chat
         self._told_in: dict[str, list[Memory]] = {}
 
     def bank_changed(self) -> None:
@@ -82,14 +81,19 @@ class SystemSearcher(ExperimentSearcher):
         read = [replace(h, scores={"dense": round(float(c), 4)}) for h, c in zip(hits[:most], near, strict=True)]
         return (*read, *(replace(h, dropped="rank", why=f"not among the {most} best") for h in hits[most:]))
 
+    def answer(self, question: str, as_of: datetime) -> str | None:
+        """The system's own answer, where the experiment asks for it and there is one."""
+        asks_for_it = self.experiment.answered_by == "system" and self.experiment.pipeline.reader != "none"
+        return self.system.answer(question, as_of) if asks_for_it and isinstance(self.system, AnsweringSystem) else None
+
     def _told(self, found: Found, known: Mapping[str, Sequence[Memory]]) -> list[Memory]:
         """The memories that a text comes from, by the ids of its turns or else by its words."""
-        self.costs.found += 1
+        self.chat.costs.found += 1
         turns: Sequence[str] = found.turns
         if not turns:
             match = matched(found.text, {turn: " ".join(m.text for m in memories) for turn, memories in known.items()})
             turns = (match,) if match else ()
-        self.costs.matched += any(turn in self._told_in for turn in turns)
+        self.chat.costs.matched += any(turn in self._told_in for turn in turns)
         return [memory for turn in turns for memory in known.get(turn, ())]
 
     def _by_turn(self, persona_id: int) -> Mapping[str, Sequence[Memory]]:
