@@ -110,6 +110,11 @@ class History:
     probes: tuple[Probe, ...]
     skips: tuple[Skip, ...] = ()
 
+    @property
+    def is_simulated(self) -> bool:
+        """Whether it is asked while it is played (DialSim)."""
+        return any(probe.asked_in for probe in self.probes)
+
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:

@@ -1,7 +1,9 @@
-"""RAPTOR, HippoRAG and MemWalker find and answer as their papers have it, with a scripted chat model or by rules."""
+"""RAPTOR, HippoRAG, MemWalker and mem0 find and answer as in their papers, with a scripted chat model or by rules."""
 
 import json
+import sys
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 
 import pytest
 
@@ -140,9 +142,9 @@ def walker(goal):
 
     def reply(request):
         text = asked_of(request)
-        if text.startswith(("Summarize", "Compress")):
+        if text.startswith("Summarize"):
             return " ".join(word for word in ("boats", "bread", "kayak") if word in text.replace("sailboat", "boats"))
-        if "passages" in text:
+        if "different parts" in text:
             options = [line for line in text.splitlines() if line.startswith("Summary")]
             return f"I see. Action: {next((n for n, o in enumerate(options) if goal in o), 0)}"
         return f"So: Action: -2. Answer: {goal}" if goal in text.partition("Main text:")[2] else "Action: -1"
@@ -184,6 +186,39 @@ def test_memwalker_without_a_model_is_refused_before_anything_runs(opened, capsy
     assert main(["run", "memoir", "--system", "bm25", "--system", "memwalker"]) == 1
     assert "--set model=NAME" in capsys.readouterr().err
     assert not (tmp_path / "home" / "runs").exists()
+
+
+# --- mem0
+
+
+needs_mem0 = pytest.mark.skipif(find_spec("mem0") is None, reason="mem0ai is not installed")
+
+
+@needs_mem0
+def test_mem0_keeps_turns_as_they_are_without_a_model(opened, tmp_path):
+    memory, costs = opened("mem0", TALK)
+    assert lines_of(found(memory, "What new mast do we need?"), TALK)[0].startswith("The sailboat needs a new mast")
+    assert sorted(found(memory, "Which boat leaks?", day=4)) == ["t0", "t1", "t2", "t3", "t4"]
+    assert costs.calls == 0
+    assert memory._memory.config.history_db_path.startswith(str(tmp_path))
+    assert not sys.modules["mem0.memory.telemetry"].MEM0_TELEMETRY
+
+
+@needs_mem0
+def test_mem0_keeps_the_facts_that_a_chat_model_reads(opened):
+    facts = json.dumps({"memory": [{"id": "0", "text": "Ana's sailboat needs a mast"}]})
+    with ChatServer(lambda request: facts if "sailboat" in asked_of(request)[-2000:] else '{"memory": []}') as server:
+        memory, costs = opened("mem0", [*BREAD, BOATS[3]], server.model())
+        (only,) = memory.search("What does the sailboat need?", START + timedelta(days=1000), 5)
+    assert (only.text, only.turns) == ("Ana's sailboat needs a mast", ())
+    assert costs.calls == len(BREAD) + 1
+
+
+def test_a_system_whose_package_is_missing_is_refused_with_the_way_to_install_it(monkeypatch, opened):
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    with pytest.raises(UnknownMemorySystem, match="pip install mem0ai"):
+        opened("mem0", BOATS)
+    assert registry.versions("mem0") == {}
 
 
 # --- who answers

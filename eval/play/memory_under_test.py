@@ -18,7 +18,7 @@ from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
 from eval.play.systems.contract import MEMOIR, Chat
 from eval.play.systems.registry import open_system
-from eval.play.systems.searcher import SystemSearcher, in_order, to_session, to_sessions
+from eval.play.systems.searcher import SystemSearcher, to_sessions
 from eval.play.understanding.time_range import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.types import Costs, Gold, History, Prediction, Probe
@@ -119,7 +119,7 @@ class MemoryUnderTest:
         if isinstance(self._searcher, SystemSearcher):
             self._searcher.bank_changed()
             started = time.perf_counter()
-            for session in in_order(map(to_session, drafts), to_sessions(facts)):
+            for session in to_sessions(drafts, facts):
                 self._searcher.system.remember(session)
         self.costs.import_s += time.perf_counter() - started
         self.costs.turns += stored.turns

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from eval.metrics.intervals import INTERVALS
 from eval.metrics.significance import SIGNIFICANT, TESTED, holm
-from eval.play.systems import registry
+from eval.play.systems.registry import WITHOUT_MODEL
 from eval.reporting.compare import compare_runs
 from eval.reporting.render import format_figure, headlines, markdown_table
 from eval.reporting.report import Report, report
 from eval.runs.run import Run
+from graph.models.registry import is_named
 
 MOST_FIGURES = 8
 """Most figures of quality."""
@@ -67,7 +68,10 @@ def to_rows(compared: SideBySide) -> list[list[str]]:
 
 def notes(compared: SideBySide) -> str:
     """What the rows mean, and which systems had no chat model."""
-    remarks = dict.fromkeys(remark for each in compared.reports.values() if (remark := registry.remark(each.settings)))
+    used = {str(each.settings.get("system")): str(each.settings.get("model", "")) for each in compared.reports.values()}
+    remarks = (
+        f"{s} had no chat model: {WITHOUT_MODEL[s]}." for s in used if s in WITHOUT_MODEL and not is_named(used[s])
+    )
     about = f"{INTERVALS}. Compared with {next(iter(compared.reports))}: {TESTED}. {MATCHING}."
     return " ".join([about, *remarks])
 
@@ -82,18 +86,14 @@ def to_markdown(compared: SideBySide) -> str:
 
 def _cell(compared: SideBySide, label: str, name: str) -> str:
     figure = compared.reports[label].metrics.get(name)
-    if figure is None:
-        return ""
-    return format_figure(figure) + ("*" if (label, name) in compared.differing else "")
+    star = "*" if (label, name) in compared.differing else ""
+    return f"{format_figure(figure)}{star}" if figure else ""
 
 
 def _costs(report: Report) -> list[str]:
     """What a run cost, for each of `COSTS`; empty where it is not known."""
-    known = {
-        **report.timing,
-        "mb": report.timing.get("bytes", 0) / 1e6,
-        **{k: n for k, n in report.tokens.items() if n},
-    }
+    tokens = {kind: n for kind, n in report.tokens.items() if n}
+    known = {**report.timing, **tokens, "mb": report.timing.get("bytes", 0) / 1e6}
     cells = []
     for form in COSTS.values():
         try:

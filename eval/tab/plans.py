@@ -51,10 +51,7 @@ CONTROLS: tuple[Control, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class FormValues:
-    """The values of the form: `controls` by setting; `lines` and `sweep` are text with one setting per line.
-
-    Several `systems` are compared in one table.
-    """
+    """The values of the form: `controls` by setting, `lines` and `sweep` as text, `systems` to compare if several."""
 
     benchmark: str
     data: str = ""

@@ -71,12 +71,8 @@ class RunForm:
         values = initial_values(self.evaluator)
         with gr.Row(elem_classes="memoir-controls"):
             self.controls = [_build_control(control, values[control.setting]) for control in CONTROLS]
-        self.systems = gr.CheckboxGroup(
-            registry.names(),
-            value=[self.evaluator.experiment.system],
-            label="Memory systems (several are compared in one table)",
-            elem_id="eval-systems",
-        )
+        names, ticked = registry.names(), [self.evaluator.experiment.system]
+        self.systems = gr.CheckboxGroup(names, value=ticked, label="Memory systems to compare", elem_id="eval-systems")
         with gr.Row(elem_classes="memoir-filters"):
             self.lines = gr.Textbox(
                 label="Other settings (one NAME=VALUE per line)",
@@ -105,8 +101,8 @@ class RunForm:
         """Read the values of `inputs`."""
         benchmark, data, limit, reader, lines, sweep, preset, systems, *controls = values
         settings = {control.setting: value for control, value in zip(CONTROLS, controls, strict=True)}
-        texts = (lines or "", sweep or "", preset or "")
-        return FormValues(benchmark, data or "", limit or "", reader, settings, *texts, tuple(systems))
+        data, limit, lines, sweep, preset = (text or "" for text in (data, limit, lines, sweep, preset))
+        return FormValues(benchmark, data, limit, reader, settings, lines, sweep, preset, tuple(systems))
 
     def choose_benchmark(self, name: str) -> Update:
         """Fill in the form for a benchmark, with its files if they are found."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,29 +21,27 @@ class Transcript:
         self.embedder, self.chat = embedder, chat
         self.turns: list[Turn] = []
         self.known: list[Turn] = []
-        """Those known by the moment that was asked of last; an index of them is made anew only when they change."""
 
     def remember(self, session: Session) -> None:
         """Keep the turns of a session."""
         self.turns += session.turns
 
-    def know(self, as_of: datetime) -> None:
-        """Know what was said by a moment, and nothing else."""
+    def know(self, as_of: datetime) -> Sequence[Turn]:
+        """What was said by a moment; nothing else is known until the next question."""
         known = [turn for turn in self.turns if turn.said_at is None or turn.said_at <= as_of]
-        if known != self.known:
-            self.known = known
-            if known:
-                self.index(known)
+        if known and known != self.known:
+            self.index(known)
+        self.known = known
+        return known
 
     def index(self, turns: Sequence[Turn]) -> None:
         """Prepare to score these turns."""
 
     def search(self, question: str, as_of: datetime, k: int) -> Sequence[Found]:
         """The k turns of the highest score; of equal ones the older."""
-        self.know(as_of)
-        scores = self.scores(question) if self.known else ()
-        scored = [pair for pair in zip(scores, self.known, strict=True) if pair[0] > -math.inf]
-        best = sorted(scored, key=lambda pair: -pair[0])[:k]
+        known = self.know(as_of)
+        scored = list(zip(self.scores(question) if known else (), known, strict=True))
+        best = sorted((pair for pair in scored if pair[0] > -math.inf), key=lambda pair: -pair[0])[:k]
         return [Found(turn.text, score, (turn.id,)) for score, turn in best]
 
     def scores(self, question: str) -> Sequence[float]:
@@ -102,9 +101,8 @@ class LangGraphStore:
     def __init__(self, folder: Path, embedder: Embedder, chat: Chat) -> None:
         from langgraph.store.memory import InMemoryStore
 
-        def embed(texts: Sequence[str]) -> list[list[float]]:
-            vectors: list[list[float]] = embedder.encode(list(texts)).tolist()
-            return vectors
+        def embed(texts: Sequence[str]) -> Any:  # noqa: ANN401  # numpy's lists have no type
+            return embedder.encode(list(texts)).tolist()
 
         self._store = InMemoryStore(index={"dims": embedder.dimensions, "embed": embed, "fields": ["line"]})
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from eval.types import Costs
 from memory.embedding.embedder import Embedder
@@ -60,7 +60,10 @@ class Found:
 
 
 class MemorySystem(Protocol):
-    """A memory of one history, empty at first."""
+    """A memory of one history, empty at first.
+
+    It may also have `answer(question, as_of)`: its own answer, or None to leave it to the reader that all share.
+    """
 
     def remember(self, session: Session) -> None:
         """Remember a session; they come in the order of time."""
@@ -72,14 +75,6 @@ class MemorySystem(Protocol):
         """
 
 
-@runtime_checkable
-class AnsweringSystem(Protocol):
-    """A memory system that can also answer."""
-
-    def answer(self, question: str, as_of: datetime) -> str | None:
-        """Its own answer from what was said by `as_of`; None leaves it to the reader that all systems share."""
-
-
 class Chat:
     """The chat model of the experiment, if one is set, for a memory to use; what that costs adds to `costs`."""
 
@@ -88,10 +83,7 @@ class Chat:
         self._replies: dict[str, str] = {}
 
     def ask(self, prompt: str, max_tokens: int = 200) -> str:
-        """The model's reply; empty without a model, or if it gave none that can be used. It is asked a prompt once.
-
-        Raises `Unreachable` if it may reply another time.
-        """
+        """The reply, asked for once; empty if there is none to use. Raises `Unreachable` if there may be one later."""
         from graph.models.calls import Completion, ModelFailed, Unreachable, complete
 
         if self.model is not None and prompt not in self._replies:

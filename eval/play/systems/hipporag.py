@@ -25,39 +25,30 @@ from memory.search.tokens import content_terms
 SYNONYMS = 0.8
 """Least cosine of two nodes that are joined, as in the paper."""
 
-RETURN = 0.5
-"""Probability of going back to the question's nodes at each step, as in the paper."""
-
-STEPS = 30
-"""Steps of PageRank: what is left after them weighs less than 1e-9."""
+RETURN, STEPS = 0.5, 30
+"""Probability of going back to the question's nodes, as in the paper, and steps: what is left weighs less than 1e-9."""
 
 TRIPLES = """Construct an RDF graph from the passage. Write one triple in each line: subject | relation | object. Each
 should contain a named entity of the passage, and names instead of pronouns.
 
 Passage: {}"""
-NAMES = """Extract all named entities that are important for solving the question, one in each line.
-
-Question: {}"""
-
-Group = tuple[str, ...]
-"""Nodes that are joined with each other: in a triple, or without a model in a sentence."""
+NAMES = "Extract all named entities that are important for solving the question, one in each line.\n\nQuestion: {}"
 
 
 class HippoRag(Transcript):
-    """A graph of nodes, of which each turn has some."""
+    """A graph of nodes, which each turn has in groups that are joined: triples, or sentences."""
 
     def __init__(self, folder: Path, embedder: Embedder, chat: Chat) -> None:
         super().__init__(folder, embedder, chat)
-        self._groups: dict[str, list[Group]] = {}
+        self._groups: dict[str, list[list[str]]] = {}
         self._vectors: dict[str, np.ndarray] = {}
 
     def remember(self, session: Session) -> None:
         """Read the groups of each turn, and embed nodes that are new."""
         super().remember(session)
-        for turn in session.turns:
-            self._groups[turn.id] = self._triples(turn) or groups(turn)
-        read = (node for turn in session.turns for group in self._groups[turn.id] for node in group)
-        new = [node for node in dict.fromkeys(read) if node not in self._vectors]
+        groups = {turn.id: self._triples(turn) or _sentences(turn) for turn in session.turns}
+        self._groups |= groups
+        new = sorted({*chain(*chain(*groups.values()))} - self._vectors.keys())
         self._vectors |= zip(new, self.embedder.encode_document(new), strict=True)
 
     def index(self, turns: Sequence[Turn]) -> None:
@@ -65,11 +56,10 @@ class HippoRag(Transcript):
         from scipy.sparse import csr_array
         from sklearn.feature_extraction.text import CountVectorizer
 
-        of_turns = [self._groups[turn.id] for turn in turns]
-        nodes = CountVectorizer(analyzer=list, binary=True)
-        self._has = csr_array(nodes.fit_transform(list(chain(*groups)) for groups in of_turns), dtype=float)
+        groups, nodes = [self._groups[turn.id] for turn in turns], CountVectorizer(analyzer=list, binary=True)
+        self._has = csr_array(nodes.fit_transform(list(chain(*of_turn)) for of_turn in groups), dtype=float)
         self._near = np.stack([self._vectors[node] for node in nodes.get_feature_names_out()])
-        joined = csr_array(nodes.transform(chain(*of_turns)), dtype=float)
+        joined = csr_array(nodes.transform(chain(*groups)), dtype=float)
         links = joined.T @ joined + csr_array(self._near @ self._near.T > SYNONYMS)
         links.setdiag(0)
         self._step = links.multiply(1 / np.maximum(links.sum(axis=0), 1)).tocsr()
@@ -79,27 +69,26 @@ class HippoRag(Transcript):
         asked = self.chat.ask(NAMES.format(question)).splitlines() or content_terms(question)
         named = [name for line in asked if (name := _plain(line))]
         linked = (self.embedder.encode_document(named) @ self._near.T).argmax(axis=1)
-        start = np.zeros(len(self._near))
+        rank = start = np.zeros(len(self._near))
         start[linked] = 1 / self._has.sum(axis=0)[linked]
-        rank = start
         for _ in range(STEPS):
             rank = RETURN * start + (1 - RETURN) * (self._step @ rank)
         scores: list[float] = (self._has @ rank).tolist()
         return scores
 
-    def _triples(self, turn: Turn) -> list[Group]:
+    def _triples(self, turn: Turn) -> list[list[str]]:
         """The subject and object of each triple that a chat model reads in a turn."""
-        lines = (line.split("|") for line in self.chat.ask(TRIPLES.format(turn.line), 500).splitlines())
-        pairs = [(_plain(parts[0]), _plain(parts[2])) for parts in lines if len(parts) == 3]
+        lines = (line.split("|") for line in self.chat.ask(TRIPLES.format(turn.line), max_tokens=500).splitlines())
+        pairs = ([_plain(parts[0]), _plain(parts[2])] for parts in lines if len(parts) == 3)
         return [pair for pair in pairs if all(pair)]
 
 
-def groups(turn: Turn) -> list[Group]:
+def _sentences(turn: Turn) -> list[list[str]]:
     """The speaker and the content words of each sentence of a turn, and the two ends of each fact that rules read."""
     read = facts(turn.text, turn.speaker, turn.said_at) if turn.said_at else ()
-    ends = [(_plain(fact.relation.head), _plain(fact.relation.tail)) for fact in read if fact.relation]
+    ends = [[_plain(fact.relation.head), _plain(fact.relation.tail)] for fact in read if fact.relation]
     speaker = [_plain(turn.speaker)] if turn.speaker else []
-    return [*((*content_terms(sentence), *speaker) for sentence in split(turn.text) or [turn.text]), *ends]
+    return [*([*content_terms(sentence), *speaker] for sentence in split(turn.text) or [turn.text]), *ends]
 
 
 def _plain(name: str) -> str:

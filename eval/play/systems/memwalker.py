@@ -25,24 +25,18 @@ CHARACTERS = 4_000
 FAN_OUT = 8
 """Summaries that are summarised together, the most in the paper."""
 
-MOST_READ = 10
-"""Segments that are read for one question."""
-
-SEGMENT = "Summarize the following text in a few sentences, with all its important details:\n{}"
-SUMMARIES = "Compress the following summaries into a much shorter summary:\n{}"
-CHOOSE = """The following passages are the summaries of different parts of a conversation.
+SUMMARISE = "Summarize the following text in a few sentences, with all its important details:\n{}"
+CHOOSE = """These are summaries of different parts of a conversation.
 
 {passages}
 
-To answer the question: {question}
-Which passage is MOST LIKELY to include information about the answer? First reason about the passages, then reply with
-its number as "Action: 0". If none is, reply with "Action: -1" to go back."""
+Which is MOST LIKELY to include information about the answer to the question: {question}
+First reason about them, then reply with a number as "Action: 0". If none is, reply with "Action: -1" to go back."""
 READ = """{memory}Main text:
 {text}
 
 Answer the question from the text: {question}
-First reason, then reply as "Action: -2. Answer: ..." if it can be answered, or with "Action: -1" to go back if the
-text does not contain the answer."""
+First reason, then reply with "Action: -2. Answer: ...", or with "Action: -1" to go back if it is not in the text."""
 
 _ACTION = re.compile(r"Action:\s*(-?\d+)", re.IGNORECASE)
 _ANSWER = re.compile(r"Action:\s*-2.*?Answer:\s*(.+)", re.IGNORECASE | re.DOTALL)
@@ -65,15 +59,15 @@ class MemWalker(Transcript):
         """Summarise segments, and their summaries, up to the root."""
         segment_of = np.cumsum([len(turn.line) for turn in turns]) // CHARACTERS
         segments = [list(places) for _, places in groupby(range(len(turns)), key=lambda n: int(segment_of[n]))]
-        layer = [self._node(SEGMENT, [turns[n].line for n in places], places) for places in segments]
+        layer = [self._node([turns[n].line for n in places], places) for places in segments]
         while len(layer) > 1:
             parts = [layer[n : n + FAN_OUT] for n in range(0, len(layer), FAN_OUT)]
-            layer = [self._node(SUMMARIES, [node.summary for node in part], below=part) for part in parts]
+            layer = [self._node([node.summary for node in part], below=part) for part in parts]
         self._root = layer[0]
 
-    def _node(self, prompt: str, texts: Sequence[str], turns: Sequence[int] = (), below: Sequence[Node] = ()) -> Node:
+    def _node(self, texts: Sequence[str], turns: Sequence[int] = (), below: Sequence[Node] = ()) -> Node:
         text = "\n".join(texts)[:CHARACTERS]
-        return Node(text, self.chat.ask(prompt.format(text)), turns, below)
+        return Node(text, self.chat.ask(SUMMARISE.format(text)), turns, below)
 
     def scores(self, question: str) -> Sequence[float]:
         """How late on the walk each turn was read."""
@@ -84,8 +78,7 @@ class MemWalker(Transcript):
 
     def answer(self, question: str, as_of: datetime) -> str | None:
         """What the model answers at the end of its walk."""
-        self.know(as_of)
-        return self._walk(self._root, question, []) if self.known else ""
+        return self._walk(self._root, question, []) if self.know(as_of) else ""
 
     def _walk(self, node: Node, question: str, read: list[Node], memory: str = "") -> str:
         """The answer that is found below a node; empty if there is none. Adds the segments that are read."""
@@ -94,7 +87,7 @@ class MemWalker(Transcript):
             answer = _ANSWER.search(self.chat.ask(READ.format(memory=memory, text=node.text, question=question)))
             return answer[1].strip() if answer else ""
         below, answer_below = list(node.below), ""
-        while below and not answer_below and len(read) < MOST_READ:
+        while below and not answer_below:
             passages = "\n".join(f"Summary {n}: {each.summary}" for n, each in enumerate(below))
             action = _ACTION.search(self.chat.ask(CHOOSE.format(passages=passages, question=question)))
             if action is None or not 0 <= int(action[1]) < len(below):

@@ -16,7 +16,7 @@ import numpy as np
 
 from eval.play.systems.built_in import Dense
 from eval.play.systems.contract import Turn
-from graph.learning.summary import TermWeights
+from graph.learning.summary import TermWeights, gist
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Vectors
 
@@ -29,13 +29,8 @@ THRESHOLD = 0.1
 SIZES = (5, 10, 20)
 """Texts of a cluster on average."""
 
-SENTENCES = 4
-SUMMARY_TOKENS = 100
-MOST_CHARACTERS = 14_000
-"""What is summarised: about 3,500 tokens, as in the authors' code."""
-
-TIE = 1e-4
-"""Weight of a turn's own cosine, which orders the turns of one summary."""
+MOST_CHARACTERS, SUMMARY_TOKENS, SENTENCES = 14_000, 100, 4
+"""Of what is summarised, about 3,500 tokens, and of a summary, as in the authors' code; and of one without a model."""
 
 SUMMARISE = "Write a summary of the following, including as many key details as possible:\n{}"
 
@@ -61,11 +56,15 @@ class Raptor(Dense):
         """The cosine of the best text that stands for each turn: the turn itself, or a summary."""
         near = self._nodes @ self.embedder.encode_query([question])[0]
         best = np.where(self._holds, near[:, None], -1.0).max(axis=0)
-        scores: list[float] = (best + TIE * near[: len(self.known)]).tolist()
+        # Its own cosine, with hardly any weight, orders the turns of one summary.
+        scores: list[float] = (best + 1e-4 * near[: len(self.known)]).tolist()
         return scores
 
     def _summary(self, texts: Sequence[str]) -> str:
-        return self.chat.ask(SUMMARISE.format("\n".join(texts)[:MOST_CHARACTERS]), SUMMARY_TOKENS) or extract(texts)
+        if told := self.chat.ask(SUMMARISE.format("\n".join(texts)[:MOST_CHARACTERS]), SUMMARY_TOKENS):
+            return told
+        sentences = [sentence for text in texts for sentence in split(text)]
+        return gist(sentences, SENTENCES, TermWeights.of(sentences))
 
 
 def clusters(vectors: Vectors) -> list[np.ndarray]:
@@ -79,10 +78,3 @@ def clusters(vectors: Vectors) -> list[np.ndarray]:
     best = min(fits, key=lambda fit: fit.bic(reduced))
     member = best.predict_proba(reduced) > THRESHOLD
     return [np.flatnonzero(column) for column in member.T if column.any()]
-
-
-def extract(texts: Sequence[str]) -> str:
-    """The sentences of texts nearest to their centroid, in their order."""
-    sentences = [sentence for text in texts for sentence in split(text)]
-    weights = TermWeights.of(sentences) if len(sentences) > SENTENCES else None
-    return " ".join(sentences[n] for n in weights.nearest(sentences, SENTENCES)) if weights else " ".join(sentences)
