@@ -110,6 +110,11 @@ class History:
     probes: tuple[Probe, ...]
     skips: tuple[Skip, ...] = ()
 
+    @property
+    def is_simulated(self) -> bool:
+        """Whether it is asked while it is played (DialSim)."""
+        return any(probe.asked_in for probe in self.probes)
+
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
@@ -240,7 +245,8 @@ class Costs:
     """What it took to store and ask one history: seconds, and counts of what they were spent on.
 
     `learned` counts the sessions that a chat model was to learn from, `by_rules` those that rules learned from instead.
-    `bytes` are on disk. `found` counts the texts that another memory system found, `matched` those of known turns.
+    `bytes` are on disk. `found` counts the texts that another memory system found, `matched` those of known turns;
+    `calls` is how often it asked a chat model itself, with so many tokens in and out, apart from the reader's.
     """
 
     import_s: float = 0.0
@@ -254,3 +260,6 @@ class Costs:
     bytes: int = 0
     found: int = 0
     matched: int = 0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0

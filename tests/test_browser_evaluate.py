@@ -125,6 +125,21 @@ def test_a_sweep_is_one_table_and_two_of_its_runs_are_compared_and_one_deleted(s
     expect(page.locator("#eval-list .virtual-row")).to_have_count(before - 1)
 
 
+def test_ticked_systems_stand_in_one_table_with_what_they_cost(screen: Screen, short: str) -> None:
+    page = screen.page
+    page.locator("#eval-settings button").first.click()
+    boxes = page.locator("#eval-systems")
+    expect(boxes.get_by_label("memoir", exact=True)).to_be_checked()
+    boxes.get_by_label("bm25", exact=True).check()
+    screen.measure(data=short)
+    screen.measured()
+    rows = page.locator("#eval-sweep-table .virtual-row")
+    expect(rows).to_have_count(2)
+    expect(page.locator("#eval-sweep-table")).to_contain_text("seconds to remember")
+    cell(page, "eval-sweep-table", "system=bm25")
+    expect(page.locator("#eval-heading")).to_contain_text("system=bm25", timeout=SLOW)
+
+
 def test_a_run_belongs_to_no_window_and_stopping_keeps_what_is_done(app: App, browser: Browser, screen: Screen) -> None:
     page = screen.measure()
     expect(page.locator("#eval-status")).to_contain_text(re.compile(r"history \w+ · .* left"), timeout=SLOW)

@@ -25,7 +25,7 @@ def test_a_second_process_needs_no_model(tmp_path, embedder):
     later = CachedEmbedder(tmp_path / "c.db", Embedder(minilm.NAME))
     assert later.dimensions == embedder.dimensions
     assert later.encode(TEXTS[:1]).shape == (1, embedder.dimensions)
-    assert not later.ready
+    assert not later.inner.ready
     assert (later.texts, later.found) == (0, 1)
 
 

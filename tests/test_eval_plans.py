@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eval.benchmarks import PRESETS
+from eval.play.systems.registry import UnknownMemorySystem
 from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import Experiment, UnknownSetting
 from eval.settings import EvalSettings
@@ -57,9 +58,30 @@ def test_a_papers_table_leaves_out_the_rows_that_cannot_be_run(evaluator, tmp_pa
     assert made.preset == preset
 
 
+def test_one_system_is_a_run_and_several_are_the_rows_of_a_comparison(evaluator):
+    one = make_plan(evaluator, replace(EMPTY, systems=("bm25",)))
+    assert [(label, request.experiment.system) for label, request in one.requests] == [("", "bm25")]
+    several = make_plan(evaluator, replace(EMPTY, systems=("memoir", "raptor"), lines="seed=3"))
+    assert several.is_table
+    assert several.compares_systems
+    assert [(label, r.experiment.system, r.experiment.seed) for label, r in several.requests] == [
+        ("system=memoir", "memoir", 3),
+        ("system=raptor", "raptor", 3),
+    ]
+
+
+def test_a_system_that_needs_a_model_is_refused_without_one(evaluator):
+    form = replace(EMPTY, systems=("memoir", "memwalker"))
+    with pytest.raises(UnknownMemorySystem, match="chat model"):
+        make_plan(evaluator, form)
+    assert make_plan(evaluator, replace(form, lines="model=http://127.0.0.1:8000/v1#any")).compares_systems
+
+
 @pytest.mark.parametrize(
     ("form", "message"),
     [
+        (replace(EMPTY, systems=()), "Tick a memory system"),
+        (replace(EMPTY, preset="perltqa-table-5", systems=("memoir", "bm25")), "not both"),
         (replace(EMPTY, limit="some"), "“Probes” must be a whole number"),
         (replace(EMPTY, limit="0"), "whole number of at least 1"),
         (replace(EMPTY, controls={"search.k": None}), "“Candidates per kind” is empty"),

@@ -130,8 +130,14 @@ def test_the_nine_systems_of_longmemevals_table_2_run_or_say_what_they_need():
         ("summary", "value", 0, "direct", False),
         ("round", "value", 0, "con", False),
         ("facts", "value", 0, "direct", False),
+        ("round", "value", 0, "direct", False),
+        ("round", "value", 0, "direct", False),
         ("round", "value+facts", 0, "con", True),
     ]
+    assert {e.system for e in runnable} == {"memoir", "raptor", "hipporag"}
+    (walker,) = [row for row in rows if row.label == "MemWalker"]
+    assert walker.runs_with("http://127.0.0.1:8000/v1#any")
+    assert not walker.runs_with("none")
 
 
 @pytest.mark.parametrize("name", ["longmemeval-table-3", "longmemeval-figure-5", "longmemeval-table-10"])

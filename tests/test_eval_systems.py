@@ -15,10 +15,9 @@ from eval.__main__ import main
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.systems import contract, registry
-from eval.play.systems.built_in import BUILT_IN
-from eval.play.systems.contract import Found, Session, SystemFailed, Turn
+from eval.play.systems.contract import Chat, Found, Session, SystemFailed, Turn
 from eval.play.systems.matching import matched
-from eval.play.systems.registry import UnknownMemorySystem
+from eval.play.systems.registry import BUILT_IN, UnknownMemorySystem
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Costs
 from support.invented_history import PROBES, life
@@ -29,7 +28,7 @@ class Notebook:
 
     opened: ClassVar = []
 
-    def __init__(self, folder, embedder):
+    def __init__(self, folder, embedder, chat):
         self.folder, self.sessions = folder, []
         Notebook.opened.append(self)
 
@@ -69,7 +68,7 @@ def played(tmp_path, embedder, classifier):
     return play
 
 
-@pytest.mark.parametrize("system", ["bm25", "dense", "langgraph-store"])
+@pytest.mark.parametrize("system", ["bm25", "dense", "langgraph-store", "raptor", "hipporag"])
 def test_a_system_finds_the_line_and_the_same_reader_answers_from_it(played, system):
     prediction = played(system).ask(PROBES[0])
     assert "answer_77aa_1" in prediction.found[0].units
@@ -104,7 +103,7 @@ def test_a_question_in_other_letters_is_read_from_what_a_system_finds(played):
 @pytest.mark.parametrize("system", ["bm25", "dense", "langgraph-store"])
 @pytest.mark.parametrize("speaker", ["Ana", "Ben", "Cleo"])
 def test_a_question_that_names_a_speaker_finds_their_line(system, speaker, tmp_path, embedder):
-    memory = BUILT_IN[system](tmp_path, embedder)
+    memory = BUILT_IN[system](tmp_path, embedder, Chat(None, Costs()))
     names = ("Ana", "Ben", "Cleo")
     memory.remember(Session("s", None, tuple(Turn(name, name, "I bought a red kayak", None) for name in names)))
     (best, *_) = memory.search(f"When did {speaker} buy a kayak?", PROBES[0].asked_at, 3)
@@ -215,6 +214,30 @@ def test_an_answer_that_cannot_be_read_is_said_with_what_was_expected(played, re
             memory.ask(PROBES[0])
 
 
+def test_a_system_behind_http_may_answer_itself_and_say_what_that_took(played):
+    cost = {"calls": 2, "tokens_in": 30, "tokens_out": 4}
+
+    def answer(verb, body):
+        return 200, json.dumps({"found": []} if verb == "search" else {"answer": "Biscuit, I think"} | cost)
+
+    with served(answer) as address:
+        memory = played(address, None, "answered_by=system")
+        memory.ask_as(memory.experiment, Costs())
+        prediction = memory.ask(PROBES[0])
+    assert (prediction.answer, prediction.reader, prediction.abstained) == ("Biscuit, I think", address, False)
+    assert (memory.costs.calls, memory.costs.tokens_in, memory.costs.tokens_out) == (2, 30, 4)
+
+
+@pytest.mark.parametrize("reply", [(404, "no such address"), (200, '{"answer": null}')])
+def test_what_a_system_behind_http_does_not_answer_is_answered_by_the_reader(played, reply):
+    answer, _ = remembering()
+    question = replace(PROBES[0], question="Who adopted Biscuit?")
+    with served(lambda verb, body: reply if verb == "answer" else answer(verb, body)) as address:
+        prediction = played(address, None, "answered_by=system").ask(question)
+    assert prediction.reader == "extractive"
+    assert prediction.answer
+
+
 def test_a_system_that_is_not_there_is_named(played):
     with served(lambda verb, body: (200, "{}")) as address:
         pass
@@ -278,4 +301,4 @@ def test_an_unknown_system_is_answered_with_the_names_before_anything_runs(comma
 
 def test_opening_an_unknown_system_is_refused(tmp_path, embedder):
     with pytest.raises(UnknownMemorySystem, match=contract.MEMOIR):
-        registry.open_system("nothing", tmp_path, embedder)
+        registry.open_system("nothing", tmp_path, embedder, Chat(None, Costs()))

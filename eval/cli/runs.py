@@ -20,7 +20,7 @@ from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import Experiment, changed_settings, combinations, with_settings
 from eval.runs.run import Run
-from graph.models.registry import chat_model
+from graph.models.registry import chat_model, is_named
 from memory.cli.errors import print_error
 from memory.cli.program import Arguments, argument, flag, number, path
 from memory.errors import MemoirError
@@ -60,7 +60,7 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     if judge_name := arguments.judge or evaluator.settings.judge:
         chat_model(judge_name)  # an unknown name must stop the command before anything is asked
     for name in arguments.systems:
-        registry.check(name)
+        registry.check(name, has_model=is_named(base.pipeline.model))
     if len(arguments.systems) > 1 and not (arguments.preset or arguments.sweep):
         rows = [(name, replace(base, system=name)) for name in dict.fromkeys(arguments.systems)]
         compared = side_by_side.side_by_side(_run_rows(arguments, evaluator, rows))

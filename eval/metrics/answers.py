@@ -67,7 +67,7 @@ def token_f1(answer: str, golds: Sequence[str]) -> float:
     Tokens count as often as they occur in both. If either has no tokens, it is 1 if neither has, else 0. LoCoMo's own
     differs (`eval.benchmarks.locomo.metrics`).
     """
-    return _best(_f1, answer, golds)
+    return _best(f1, answer, golds)
 
 
 def token_recall(answer: str, golds: Sequence[str]) -> float:
@@ -77,7 +77,7 @@ def token_recall(answer: str, golds: Sequence[str]) -> float:
 
 def containment(answer: str, golds: Sequence[str]) -> float:
     """1 if the answer contains a gold answer as a sequence of whole tokens, both normalised, else 0."""
-    return _best(_contains, answer, golds)
+    return _best(contains, answer, golds)
 
 
 def rouge_l(answer: str, golds: Sequence[str]) -> float:
@@ -170,7 +170,8 @@ def _best(metric: Callable[[list[str], list[str]], float], answer: str, golds: S
     return max(metric(ours, tokens(gold)) for gold in golds)
 
 
-def _f1(ours: list[str], gold: list[str]) -> float:
+def f1(ours: Sequence[str], gold: Sequence[str]) -> float:
+    """The F1 of words, as often as they occur in both."""
     if not ours or not gold:
         return float(ours == gold)
     return 2 * _shared(ours, gold) / (len(ours) + len(gold))
@@ -180,13 +181,14 @@ def _recall(ours: list[str], gold: list[str]) -> float:
     return _shared(ours, gold) / len(gold) if gold else float(not ours)
 
 
-def _contains(ours: list[str], gold: list[str]) -> float:
+def contains(ours: Sequence[str], gold: Sequence[str]) -> float:
+    """1 if all words of the second occur in the first in a row."""
     if not gold:
         return float(not ours)
     return float(f" {' '.join(gold)} " in f" {' '.join(ours)} ")
 
 
-def _shared(ours: list[str], gold: list[str]) -> int:
+def _shared(ours: Sequence[str], gold: Sequence[str]) -> int:
     return (Counter(ours) & Counter(gold)).total()
 
 

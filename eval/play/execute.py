@@ -79,9 +79,8 @@ def execute(
 
 def _task(history: History, answered: Sequence[set[tuple[str, str]]], finished: Sequence[set[str]]) -> Task | None:
     """What is left to ask of a history; a simulation starts over, since it draws its probes from all of them."""
-    is_simulated = any(probe.asked_in for probe in history.probes)
     left = {
-        row: tuple(p for p in history.probes if is_simulated or (history.id, p.id) not in answered[row])
+        row: tuple(p for p in history.probes if history.is_simulated or (history.id, p.id) not in answered[row])
         for row, histories_done in enumerate(finished)
         if history.id not in histories_done
     }

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.models import Models
 from eval.play.pooled import Part
-from eval.play.prediction import make_prediction, with_time_range
+from eval.play.prediction import make_prediction, with_own_answer, with_time_range
 from eval.play.searchers import WHOLE, ExperimentSearcher
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
-from eval.play.systems.contract import MEMOIR
+from eval.play.systems.contract import MEMOIR, Chat
 from eval.play.systems.registry import open_system
-from eval.play.systems.searcher import SystemSearcher, in_order, to_session, to_sessions
+from eval.play.systems.searcher import SystemSearcher, to_sessions
 from eval.play.understanding.time_range import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.types import Costs, Gold, History, Prediction, Probe
@@ -73,19 +73,18 @@ class MemoryUnderTest:
         self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
         of_bank = (self._bank, self.models.embedder, self.experiment)
+        self._chat = Chat(self.models.chat, self.costs)
         if (name := self.experiment.system) == MEMOIR:
             self._searcher = ExperimentSearcher(*of_bank)
         else:
-            system = open_system(name, self.home / "system", self.models.embedder)
-            self._searcher = SystemSearcher(*of_bank, system, self.costs)
+            system = open_system(name, self.home / "system", self.models.embedder, self._chat)
+            self._searcher = SystemSearcher(*of_bank, system, self._chat)
         self.ask_as(self.experiment, self.costs)
 
     def ask_as(self, experiment: Experiment, costs: Costs) -> None:
         """Ask from here on as another experiment does, of which the same is stored, and add to other costs."""
         self.experiment = self._searcher.experiment = experiment
-        self.costs = costs
-        if isinstance(self._searcher, SystemSearcher):
-            self._searcher.costs = costs
+        self.costs = self._chat.costs = costs
         settings = pipeline_settings(experiment)
         if self.models.chat is not None and settings.method == "auto":
             settings = replace(settings, method=_reading_method(self.models.chat), check="none")
@@ -120,7 +119,7 @@ class MemoryUnderTest:
         if isinstance(self._searcher, SystemSearcher):
             self._searcher.bank_changed()
             started = time.perf_counter()
-            for session in in_order(map(to_session, drafts), to_sessions(facts)):
+            for session in to_sessions(drafts, facts):
                 self._searcher.system.remember(session)
         self.costs.import_s += time.perf_counter() - started
         self.costs.turns += stored.turns
@@ -202,7 +201,13 @@ class MemoryUnderTest:
         self._searcher.query = probe.query or (question or probe.question if self.experiment.words == "spaces" else "")
         started = time.perf_counter()
         read = self._read_times(question or probe.question, probe.asked_at)
-        answer = self._assistant.ask(self._message(probe, question, dialogue, read))
+        message, assistant, own = self._message(probe, question, dialogue, read), self._assistant, None
+        if isinstance(self._searcher, SystemSearcher):
+            own = self._searcher.answer(message.with_choices or message.text, message.as_of)
+        if own is not None:
+            services = assistant.services
+            assistant = Assistant(replace(services, settings=replace(services.settings, reader="none")))
+        answer = assistant.ask(message)
         seconds = time.perf_counter() - started
         check_hits(answer.hits, probe.asked_at)
         if answer.reading.unreachable:
@@ -212,6 +217,8 @@ class MemoryUnderTest:
         self.costs.ask_s += seconds
         self.costs.probes += 1
         prediction = make_prediction(probe, self.history.id, answer, self._ids, seconds)
+        if own is not None:
+            prediction = with_own_answer(prediction, probe, own, self.experiment.system)
         return with_time_range(prediction, read) if read else prediction
 
     def _message(

@@ -63,11 +63,6 @@ class CachedEmbedder(Embedder):
         """The length of a vector; known without loading the model once one is in the cache."""
         return self._size or self.inner.dimensions
 
-    @property
-    def ready(self) -> bool:
-        """Whether the model is loaded."""
-        return self.inner.ready
-
     def load(self) -> Encoder:
         """Load the model's weights, which cached texts do not need."""
         return self.inner.load()

@@ -51,7 +51,7 @@ def pool(read: Read) -> Pool:
     """Pool the histories that `read` returns at each call; raises `CannotPool` if one is asked while it is played."""
     known, probes, skips = _PooledIds(), list[Probe](), list[Skip]()
     for history in read():
-        if any(probe.asked_in for probe in history.probes):
+        if history.is_simulated:
             raise CannotPool(f"{history.id} is asked while it is played; run it without pooled=true")
         probes.extend(known.part(history).probes)
         skips.extend(history.skips)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from eval.play.ids import BenchmarkIds
-from eval.play.simulation.choices import choose
+from eval.play.simulation.choices import choose, dont_know
 from eval.play.understanding.time_range import TimeRange
 from eval.types import Place, Prediction, Probe, RankedHit, ShownHit
 from graph.assistant import Answer
@@ -51,6 +51,13 @@ def make_prediction(probe: Probe, history_id: str, answer: Answer, ids: Benchmar
         fallbacks={line.node: bool(n) for line in answer.trace if (n := line.figures.get("fallback")) is not None},
         unreadable=bool(read and read.figures.get("unreadable")),
     )
+
+
+def with_own_answer(prediction: Prediction, probe: Probe, text: str, system: str) -> Prediction:
+    """Put a memory system's own answer, which cites nothing, in place of a reader's; it may say "I don't know"."""
+    abstained = not text.strip() or dont_know([text]) is not None
+    choice = choose(text, abstained, probe.choices) if probe.choices else None
+    return replace(prediction, answer=text, abstained=abstained, choice=choice, confidence=None, reader=system)
 
 
 def with_time_range(prediction: Prediction, read: TimeRange) -> Prediction:

@@ -43,7 +43,7 @@ def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: 
         for number, probes in task.probes.items():
             seconds, texts, found = embedder.seconds, embedder.texts, embedder.found
             started, costs = time.perf_counter(), Costs()
-            if _is_simulated(task.history):
+            if task.history.is_simulated:
                 samples = _simulate(replace(task.history, probes=probes), experiments[number], models, costs)
             else:
                 if memory is None:
@@ -54,18 +54,9 @@ def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: 
                 yield number, sample
                 if stop.is_set():
                     return
-            yield (
-                number,
-                HistoryCosts(
-                    task.history.id,
-                    costs,
-                    embedder.seconds - seconds,
-                    embedder.texts - texts,
-                    embedder.found - found,
-                    time.perf_counter() - started,
-                    tuple((skip.place, skip.reason) for skip in task.history.skips),
-                ),
-            )
+            spent = embedder.seconds - seconds, embedder.texts - texts, embedder.found - found
+            skips = tuple((skip.place, skip.reason) for skip in task.history.skips)
+            yield number, HistoryCosts(task.history.id, costs, *spent, time.perf_counter() - started, skips)
 
 
 def _simulate(history: History, experiment: Experiment, models: Models, costs: Costs) -> Iterator[Sample]:
@@ -79,14 +70,10 @@ def _simulate(history: History, experiment: Experiment, models: Models, costs: C
 
 def count_asked(history: History, experiment: Experiment) -> int:
     """Count the probes that a replay will ask: at most one a session in a simulation, otherwise all of them."""
-    if not _is_simulated(history):
+    if not history.is_simulated:
         return len(history.probes)
     renamed = rename(history, experiment.simulation.names, experiment.seed)
     return len(plan(renamed, experiment.simulation, experiment.seed)[0])
-
-
-def _is_simulated(history: History) -> bool:
-    return any(probe.asked_in for probe in history.probes)
 
 
 def _store(home: Path, history: History, experiment: Experiment, models: Models, costs: Costs) -> MemoryUnderTest:

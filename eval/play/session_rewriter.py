@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment, Granularity, Key
 from graph.learning.plain_facts import facts
-from graph.learning.summary import TermCounts, TermWeights
+from graph.learning.summary import TermCounts, TermWeights, gist
 from graph.understanding.sentences import split
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TurnDraft
 
@@ -109,11 +109,7 @@ class SessionRewriter:
         return ""
 
     def _summary(self, text: str, weights: TermWeights | None) -> str:
-        sentences = split(text)
-        wanted = SENTENCES[self.granularity]
-        if weights is None or len(sentences) <= wanted:
-            return " ".join(sentences)
-        return " ".join(sentences[n] for n in weights.nearest(sentences, wanted))
+        return gist(split(text), SENTENCES[self.granularity], weights)
 
 
 def _start(session: SessionDraft) -> datetime:

@@ -213,9 +213,11 @@ def _storing(costs: Sequence[HistoryCosts]) -> dict[str, float]:
     stored = total.turns or total.memories
     by_rules = {"learned_by_rules_share": round(total.by_rules / total.learned, 3)} if total.learned else {}
     matched = {"matched_share": round(total.matched / total.found, 3)} if total.found else {}
+    own = {"system_calls": total.calls, "system_tokens_in": total.tokens_in, "system_tokens_out": total.tokens_out}
     return {
         **by_rules,
         **matched,
+        **(own if total.calls else {}),
         "remember_s": round(total.import_s + total.embed_s, 2),
         "bytes": total.bytes,
         "import_turns_per_s": round(stored / total.import_s, 1) if total.import_s else 0.0,

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from eval.metrics.intervals import INTERVALS
 from eval.metrics.significance import SIGNIFICANT, TESTED, holm
+from eval.play.systems.registry import WITHOUT_MODEL
 from eval.reporting.compare import compare_runs
-from eval.reporting.render import format_figure, format_fraction, headlines, markdown_table
+from eval.reporting.render import format_figure, headlines, markdown_table
 from eval.reporting.report import Report, report
 from eval.runs.run import Run
+from graph.models.registry import is_named
 
 MOST_FIGURES = 8
 """Most figures of quality."""
@@ -20,6 +22,17 @@ MATCHING = (
     "matched to the turn that holds its words in a row or is held by it, else to that with the greatest F1 of words, "
     "from a half on"
 )
+
+COSTS: Mapping[str, str] = {
+    "seconds to remember": "{remember_s:,.1f}",
+    "search, ms": "{retrieve[p50]} / {retrieve[p95]}",
+    "MB on disk": "{mb:,.1f}",
+    "tokens of the reader, in / out": "{in:,} / {out:,}",
+    "calls of a model by the system": "{system_calls:,}",
+    "tokens of these, in / out": "{system_tokens_in:,} / {system_tokens_out:,}",
+    "texts matched to turns": "{matched_share:.0%}",
+}
+"""How a report's costs are shown, by title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,38 +58,46 @@ def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
     return SideBySide(reports, frozenset(at for at, p in zip(tests, corrected, strict=True) if p < SIGNIFICANT))
 
 
-def to_markdown(compared: SideBySide) -> str:
-    """The table, with a star where a figure differs from the first run's, and what the rows mean."""
+def to_rows(compared: SideBySide) -> list[list[str]]:
+    """A row for each figure and each cost, with a star where a figure differs from the first run's."""
     reports, first = compared.reports, next(iter(compared.reports.values()))
     rows = [[name, *(_cell(compared, label, name) for label in reports)] for name, _ in headlines(first, MOST_FIGURES)]
-    for title, cells in _costs(reports).items():
-        rows += [[title, *cells]] if any(cells) else []
+    costs = zip(COSTS, *map(_costs, reports.values()), strict=True)
+    return rows + [list(row) for row in costs if any(row[1:])]
+
+
+def notes(compared: SideBySide) -> str:
+    """What the rows mean, and which systems had no chat model."""
+    used = {str(each.settings.get("system")): str(each.settings.get("model", "")) for each in compared.reports.values()}
+    remarks = (
+        f"{s} had no chat model: {WITHOUT_MODEL[s]}." for s in used if s in WITHOUT_MODEL and not is_named(used[s])
+    )
+    about = f"{INTERVALS}. Compared with {next(iter(compared.reports))}: {TESTED}. {MATCHING}."
+    return " ".join([about, *remarks])
+
+
+def to_markdown(compared: SideBySide) -> str:
+    """The table, and what its rows mean."""
+    first = next(iter(compared.reports.values()))
     measured = f"n = {first.n} of {first.histories} histories; {first.machine}, {first.date}, code {first.code}"
-    table = markdown_table(rows, ["", *reports])
-    about = f"{INTERVALS}. Compared with {next(iter(reports))}: {TESTED}. {MATCHING}."
-    return f"{first.title}, {first.portion}, {measured}.\n\n{table}\n\n{about}"
+    table = markdown_table(to_rows(compared), ["", *compared.reports])
+    return f"{first.title}, {first.portion}, {measured}.\n\n{table}\n\n{notes(compared)}"
 
 
 def _cell(compared: SideBySide, label: str, name: str) -> str:
     figure = compared.reports[label].metrics.get(name)
-    if figure is None:
-        return ""
-    return format_figure(figure) + ("*" if (label, name) in compared.differing else "")
+    star = "*" if (label, name) in compared.differing else ""
+    return f"{format_figure(figure)}{star}" if figure else ""
 
 
-def _costs(reports: Mapping[str, Report]) -> dict[str, list[str]]:
-    """What each run cost, by title; empty where it is not known."""
-    timings = [each.timing for each in reports.values()]
-    search = [timing.get("retrieve", {}) for timing in timings]
-    return {
-        "seconds to remember": [f"{timing['remember_s']:,.1f}" if "remember_s" in timing else "" for timing in timings],
-        "search, ms": [f"{each['p50']} / {each['p95']}" if each else "" for each in search],
-        "MB on disk": [f"{timing.get('bytes', 0) / 1e6:,.1f}" for timing in timings],
-        "tokens in / out": [
-            f"{r.tokens.get('in', 0):,} / {r.tokens.get('out', 0):,}" if any(r.tokens.values()) else ""
-            for r in reports.values()
-        ],
-        "texts matched to turns": [
-            format_fraction(timing["matched_share"]) if "matched_share" in timing else "" for timing in timings
-        ],
-    }
+def _costs(report: Report) -> list[str]:
+    """What a run cost, for each of `COSTS`; empty where it is not known."""
+    tokens = {kind: n for kind, n in report.tokens.items() if n}
+    known = {**report.timing, **tokens, "mb": report.timing.get("bytes", 0) / 1e6}
+    cells = []
+    for form in COSTS.values():
+        try:
+            cells.append(form.format_map(known))
+        except KeyError:
+            cells.append("")
+    return cells

@@ -69,7 +69,8 @@ class Experiment:
     `words` are what BM25 compares: stems, or what stands between spaces, as in LongMemEval's script, which has no other
     factor of a ranking.
     `pooled` stores all histories for one persona (`eval.play.pooled`) instead of one for each. `system` is the memory
-    that is tested: Memoir's, or another (`eval.play.systems`), whose hits the same reader reads.
+    that is tested: Memoir's, or another (`eval.play.systems`). `answered_by` says who answers from what it finds: one
+    reader for all systems, so that memories are compared and not readers, or each system itself where it can.
     """
 
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)
@@ -87,6 +88,7 @@ class Experiment:
     trained_classifier: str = ""
     pooled: bool = False
     system: str = MEMOIR
+    answered_by: Literal["reader", "system"] = "reader"
     embedding_model: str = field(default_factory=lambda: BankSettings().embedding_model)
     simulation: SimulationSettings = field(default_factory=SimulationSettings)
     seed: int = 0
@@ -101,7 +103,7 @@ class Experiment:
         """The experiment without its settings of ranking and reading: two that store the same have it in common."""
         pipeline, of_bank = PipelineSettings(), ("learner", "model", "quantization")
         stored = replace(pipeline, **{name: getattr(self.pipeline, name) for name in of_bank})
-        same = replace(self, given="memory", times="asked", outside="kept", words="stems")
+        same = replace(self, given="memory", times="asked", outside="kept", words="stems", answered_by="reader")
         return replace(same, pipeline=stored, strength_days=0.0)
 
 

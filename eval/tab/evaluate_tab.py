@@ -6,6 +6,7 @@ import gradio as gr
 
 from eval import benchmarks
 from eval.reporting import render as reports
+from eval.reporting import side_by_side
 from eval.runs.evaluator import Evaluator
 from eval.tab.open_runs import OpenRuns
 from eval.tab.plans import make_plan
@@ -17,7 +18,7 @@ from eval.tab.runs_panel import RunsPanel
 from eval.tab.views import render_table_notes
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, build_table, empty_state, render
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, build_table, empty_state, hint, render
 
 ACTIVE_TICK, IDLE_TICK = 1.0, 6.0
 """Seconds between two looks at the status: while a run is in progress, and while none is."""
@@ -112,13 +113,20 @@ class EvaluateTab:
         return {**opened, **self._show_table(status.plan, names)} if status.plan.is_table else opened
 
     def _show_table(self, plan: Plan, names: dict[str, str]) -> Update:
-        by_label = {label: self.open_runs.open(name).report for label, name in names.items()}
-        header, rows = reports.sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))
+        runs, about = {label: self.open_runs.open(name) for label, name in names.items()}, render_table_notes(plan)
+        if plan.compares_systems:
+            compared = side_by_side.side_by_side({label: each.run for label, each in runs.items()})
+            columns = [["run", *names], *side_by_side.to_rows(compared)]
+            header, *rows = [list(row) for row in zip(*columns, strict=True)]
+            about = hint(side_by_side.notes(compared))
+        else:
+            by_label = {label: each.report for label, each in runs.items()}
+            header, rows = reports.sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))
         return {
             self.table_body: gr.Column(visible=True),
             self.table_heading: render("section_heading.html", text=plan.title),
             self.table: table_value([*header, "run"], [[*row, names[row[0]]] for row in rows]),
-            self.table_notes: render_table_notes(plan),
+            self.table_notes: about,
         }
 
     def open(self, name: str) -> Update:

@@ -9,9 +9,11 @@ from eval import benchmarks
 from eval.benchmarks import PRESETS
 from eval.benchmarks.types import Preset
 from eval.play.systems import registry
+from eval.play.systems.contract import MEMOIR
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
 from eval.runs.experiment import Granularity, Key, ReaderInput, RememberedKinds, combinations, with_settings
 from eval.tab.runner import Plan
+from graph.models.registry import is_named
 from graph.settings import ClassifierEngine
 from memory.errors import MemoirError
 
@@ -43,14 +45,13 @@ CONTROLS: tuple[Control, ...] = (
     Control("keys", "Extra keys", ("merged", "separate")),
     Control("remembered", "Kinds remembered", get_args(RememberedKinds)),
     Control("given", "Reader input", get_args(ReaderInput)),
-    Control("system", "Memory system", tuple(registry.names())),
 )
 """The settings that are varied most; any other can be set by a line NAME=VALUE."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormValues:
-    """The values of the form: `controls` by setting; `lines` and `sweep` are text with one setting per line."""
+    """The values of the form: `controls` by setting, `lines` and `sweep` as text, `systems` to compare if several."""
 
     benchmark: str
     data: str = ""
@@ -60,6 +61,7 @@ class FormValues:
     lines: str = ""
     sweep: str = ""
     preset: str = ""
+    systems: tuple[str, ...] = (MEMOIR,)
 
 
 class InvalidForm(MemoirError):
@@ -83,20 +85,22 @@ def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
         problem = f"“Files” is {data}, which does not exist" if data else f"The files of {benchmark.title} are missing"
         raise InvalidForm(f"{problem}. Enter their file or folder, or download the official ones.") from error
     controls = [f"{name}={_typed(name, value)}" for name, value in (form.controls or {}).items()]
-    assignments = [*controls, f"reader={form.reader}", *_lines(form.lines)]
+    if not form.systems:
+        raise InvalidForm("Tick a memory system.")
+    assignments = [*controls, f"reader={form.reader}", f"system={form.systems[0]}", *_lines(form.lines)]
     experiment = with_settings(evaluator.experiment, assignments)
     request, title = RunRequest(form.benchmark, data, experiment, _limit(form.limit)), benchmark.title
-    if form.preset and form.sweep.strip():
-        raise InvalidForm("Choose a table from a paper or enter a sweep, not both.")
+    compares_systems = len(form.systems) > 1
+    sweep = [*_lines(form.sweep), *([f"system={','.join(form.systems)}"] if compares_systems else [])]
+    if form.preset and sweep:
+        raise InvalidForm("Choose a table from a paper, or enter a sweep or tick several memory systems, not both.")
     if form.preset:
         return _plan_table(PRESETS[form.preset], request)
-    if form.sweep.strip():
-        rows = tuple(
-            (label, replace(request, experiment=e)) for label, e in combinations(experiment, _lines(form.sweep))
-        )
-        names = ", ".join(line.partition("=")[0].strip() for line in _lines(form.sweep))
-        return Plan(f"{title}, a sweep over {names}", rows)
-    return Plan(title, (("", request),))
+    rows = tuple((label, replace(request, experiment=e)) for label, e in combinations(experiment, sweep))
+    for _, row in rows:
+        registry.check(row.experiment.system, has_model=is_named(row.experiment.pipeline.model))
+    names = ", ".join(line.partition("=")[0].strip() for line in sweep)
+    return Plan(f"{title}, a sweep over {names}" if sweep else title, rows, compares_systems=compares_systems)
 
 
 def _plan_table(preset: Preset, request: RunRequest) -> Plan:

@@ -9,6 +9,7 @@ import gradio as gr
 from eval import benchmarks
 from eval.benchmarks import BENCHMARKS
 from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
+from eval.play.systems import registry
 from eval.runs.evaluator import Evaluator, NoData
 from eval.tab.plans import CONTROLS, Control, FormValues, initial_values
 from eval.tab.runner import RunStatus
@@ -70,6 +71,8 @@ class RunForm:
         values = initial_values(self.evaluator)
         with gr.Row(elem_classes="memoir-controls"):
             self.controls = [_build_control(control, values[control.setting]) for control in CONTROLS]
+        names, ticked = registry.names(), [self.evaluator.experiment.system]
+        self.systems = gr.CheckboxGroup(names, value=ticked, label="Memory systems to compare", elem_id="eval-systems")
         with gr.Row(elem_classes="memoir-filters"):
             self.lines = gr.Textbox(
                 label="Other settings (one NAME=VALUE per line)",
@@ -91,14 +94,15 @@ class RunForm:
     def inputs(self) -> list[Any]:
         """The components whose values `read` takes, in its order."""
         fields = [self.benchmark, self.data, self.limit, self.reader, self.lines, self.sweep, self.preset]
-        return [*fields, *self.controls]
+        return [*fields, self.systems, *self.controls]
 
     @staticmethod
     def read(*values: Any) -> FormValues:  # noqa: ANN401  # what the components hold
         """Read the values of `inputs`."""
-        benchmark, data, limit, reader, lines, sweep, preset, *controls = values
+        benchmark, data, limit, reader, lines, sweep, preset, systems, *controls = values
         settings = {control.setting: value for control, value in zip(CONTROLS, controls, strict=True)}
-        return FormValues(benchmark, data or "", limit or "", reader, settings, lines or "", sweep or "", preset or "")
+        data, limit, lines, sweep, preset = (text or "" for text in (data, limit, lines, sweep, preset))
+        return FormValues(benchmark, data, limit, reader, settings, lines, sweep, preset, tuple(systems))
 
     def choose_benchmark(self, name: str) -> Update:
         """Fill in the form for a benchmark, with its files if they are found."""

@@ -30,13 +30,14 @@ class Plan:
     """Runs to make: requests with their labels. Neighbours that store the same (`Experiment.storing`) run together.
 
     `preset` is the paper's table that they are the rows of, and `left_out` names those of its rows that cannot be run,
-    and what they need.
+    and what they need. With `compares_systems`, each run is of another memory system.
     """
 
     title: str
     requests: tuple[tuple[str, RunRequest], ...]
     left_out: tuple[str, ...] = ()
     preset: Preset | None = None
+    compares_systems: bool = False
 
     @property
     def is_table(self) -> bool:

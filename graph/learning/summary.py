@@ -72,6 +72,12 @@ class TermWeights:
         return self._weighting.transform(self._counter.transform(texts))
 
 
+def gist(sentences: Sequence[str], n: int, weights: TermWeights | None) -> str:
+    """The n sentences nearest to the centroid, in their order; all of them if there are no more, or no weights."""
+    chosen = range(len(sentences)) if weights is None or len(sentences) <= n else weights.nearest(sentences, n)
+    return " ".join(sentences[place] for place in chosen)
+
+
 def summary(
     text: str,
     phrases: Sequence[str],

@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from eval.types import Costs
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 MEMOIR = "memoir"
 """The name of the program's own memory."""
@@ -56,7 +60,10 @@ class Found:
 
 
 class MemorySystem(Protocol):
-    """A memory of one history, empty at first."""
+    """A memory of one history, empty at first.
+
+    It may also have `answer(question, as_of)`: its own answer, or None to leave it to the reader that all share.
+    """
 
     def remember(self, session: Session) -> None:
         """Remember a session; they come in the order of time."""
@@ -68,5 +75,34 @@ class MemorySystem(Protocol):
         """
 
 
-Open = Callable[[Path, Embedder], MemorySystem]
-"""Opens an empty memory, given a folder of its own and an encoder that it may use."""
+class Chat:
+    """The chat model of the experiment, if one is set, for a memory to use; what that costs adds to `costs`."""
+
+    def __init__(self, model: BaseChatModel | None, costs: Costs) -> None:
+        self.model, self.costs = model, costs
+        self._replies: dict[str, str] = {}
+
+    def ask(self, prompt: str, max_tokens: int = 200) -> str:
+        """The reply, asked for once; empty if there is none to use. Raises `Unreachable` if there may be one later."""
+        from graph.models.calls import Completion, ModelFailed, Unreachable, complete
+
+        if self.model is not None and prompt not in self._replies:
+            try:
+                reply = complete(self.model, prompt, max_tokens=max_tokens)
+            except Unreachable:
+                raise
+            except ModelFailed:
+                reply = Completion("")
+            self.spend(1, reply.tokens_in, reply.tokens_out)
+            self._replies[prompt] = reply.text.strip()
+        return self._replies.get(prompt, "")
+
+    def spend(self, calls: int, tokens_in: int, tokens_out: int) -> None:
+        """Count what a memory asked of this model, or of its own."""
+        self.costs.calls += calls
+        self.costs.tokens_in += tokens_in
+        self.costs.tokens_out += tokens_out
+
+
+Open = Callable[[Path, Embedder, Chat], MemorySystem]
+"""Opens an empty memory, given a folder of its own, and an encoder and a chat model that it may use."""

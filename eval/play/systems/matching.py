@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from eval.metrics.answers import contains, f1
 from memory.search.tokens import words
 
 LEAST_F1 = 0.5
@@ -22,16 +22,7 @@ def matched(text: str, turns: Mapping[str, str]) -> str | None:
         return None
     split = {turn: words(told) for turn, told in turns.items()}
     for turn, told in split.items():
-        if told and (_contains(told, own) or _contains(own, told)):
+        if told and (contains(told, own) or contains(own, told)):
             return turn
-    best = max(split, key=lambda turn: _f1(own, split[turn]), default=None)
-    return best if best is not None and _f1(own, split[best]) >= LEAST_F1 else None
-
-
-def _contains(longer: Sequence[str], shorter: Sequence[str]) -> bool:
-    return f" {' '.join(shorter)} " in f" {' '.join(longer)} "
-
-
-def _f1(one: Sequence[str], other: Sequence[str]) -> float:
-    common = sum((Counter(one) & Counter(other)).values())
-    return 2 * common / (len(one) + len(other)) if common else 0.0
+    best = max(split, key=lambda turn: f1(own, split[turn]), default=None)
+    return best if best is not None and f1(own, split[best]) >= LEAST_F1 else None

@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from collections.abc import Mapping
+from importlib.metadata import entry_points, version
+from importlib.util import find_spec
 from pathlib import Path
 
-from eval.play.systems.built_in import BUILT_IN
-from eval.play.systems.contract import MEMOIR, MemorySystem, Open
+from eval.play.systems.built_in import Bm25, Dense, FullHistory, LangGraphStore
+from eval.play.systems.contract import MEMOIR, Chat, MemorySystem, Open
+from eval.play.systems.hipporag import HippoRag
 from eval.play.systems.http import HttpSystem
+from eval.play.systems.mem0 import Mem0
+from eval.play.systems.memwalker import MemWalker
+from eval.play.systems.raptor import Raptor
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
 GROUP = "memoir.systems"
 """The group of entry points by which an installed package brings a system: NAME = "package.module:Open"."""
 
+BUILT_IN: Mapping[str, Open] = {
+    "full-history": FullHistory,
+    "bm25": Bm25,
+    "dense": Dense,
+    "langgraph-store": LangGraphStore,
+    "raptor": Raptor,
+    "hipporag": HippoRag,
+    "memwalker": MemWalker,
+    "mem0": Mem0,
+}
+
+WITHOUT_MODEL: Mapping[str, str] = {
+    "raptor": "its summaries are the sentences nearest to the centroid of TF-IDF",
+    "hipporag": "its graph is of speakers, content words and the facts that rules read",
+    "memwalker": "",
+    "mem0": "it stores turns as they are (infer=False)",
+}
+"""What systems do where no chat model is set, which their papers have; nothing if they cannot do without one."""
+
+PACKAGES: Mapping[str, str] = {"mem0": "mem0ai"}
+"""Packages of systems that Memoir does not bring along, by the module that they are imported as."""
+
+ADDRESS = ("http://", "https://")
+
 
 class UnknownMemorySystem(MemoirError):
-    """There is no memory system of this name; the message lists them."""
+    """There is no memory system of this name, or it lacks something; the message says what there is, or what to do."""
 
 
 def names() -> list[str]:
@@ -24,34 +54,31 @@ def names() -> list[str]:
     return [MEMOIR, *BUILT_IN, *sorted(point.name for point in entry_points(group=GROUP))]
 
 
-def check(name: str) -> None:
-    """Check that there is a system of this name, without opening it; raises `UnknownMemorySystem`."""
-    if name not in names() and not _is_address(name):
+def check(name: str, *, has_model: bool) -> None:
+    """Check that there is a system of this name, with what it needs; raises `UnknownMemorySystem`."""
+    if name not in names() and not name.startswith(ADDRESS):
         raise UnknownMemorySystem(
             f"there is no memory system {name!r}; there are {', '.join(names())}, or http:// and an address"
         )
+    if WITHOUT_MODEL.get(name) == "" and not has_model:
+        raise UnknownMemorySystem(f"{name} works with a chat model alone. Name one: --set model=NAME")
+    if name in PACKAGES and find_spec(name) is None:
+        raise UnknownMemorySystem(f"{name} is missing. Install it: .venv/bin/python -m pip install {PACKAGES[name]}")
 
 
-def _is_address(name: str) -> bool:
-    return name.startswith(("http://", "https://"))
-
-
-def open_system(name: str, folder: Path, embedder: Embedder) -> MemorySystem:
-    """Open an empty memory of a system, which may keep files in the folder.
-
-    Raises:
-        UnknownMemorySystem: There is none of this name.
-    """
-    check(name)
-    if _is_address(name):
-        return HttpSystem(name)
+def open_system(name: str, folder: Path, embedder: Embedder, chat: Chat) -> MemorySystem:
+    """Open an empty memory of a system, which may keep files in the folder; raises `UnknownMemorySystem`."""
+    check(name, has_model=chat.model is not None)
+    if name.startswith(ADDRESS):
+        return HttpSystem(name, chat)
     folder.mkdir(parents=True, exist_ok=True)
     brought: dict[str, Open] = {point.name: point.load() for point in entry_points(group=GROUP, name=name)}
     opened: Open = {**BUILT_IN, **brought}[name]
-    return opened(folder, embedder)
+    return opened(folder, embedder, chat)
 
 
 def versions(name: str) -> dict[str, str]:
     """The package, with its version, that brings a system; empty for one that comes with Memoir or is behind HTTP."""
     points = entry_points(group=GROUP, name=name)
-    return {point.dist.name: point.dist.version for point in points if point.dist is not None}
+    packages = [PACKAGES[name]] if name in PACKAGES and find_spec(name) else []
+    return {p.dist.name: p.dist.version for p in points if p.dist is not None} | {p: version(p) for p in packages}

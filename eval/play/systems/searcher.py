@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain
 
 from eval.play.searchers import ExperimentSearcher
-from eval.play.systems.contract import Found, MemorySystem, Session, Turn
+from eval.play.systems.contract import Chat, Found, MemorySystem, Session, Turn
 from eval.play.systems.matching import matched
 from eval.runs.experiment import Experiment
-from eval.types import Costs
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search.scoring import SearchSettings, Subject
@@ -22,33 +20,26 @@ DEPTH = 100
 """Texts that a system is asked for: enough to see 50 turns, and some that were said later or belong to no turn."""
 
 
-def to_session(draft: SessionDraft) -> Session:
-    """A session as a system gets it: digests, speakers, words and times."""
-    turns = (Turn(t.external_id, t.speaker, t.text, t.said_at or draft.started_at) for t in draft.turns)
-    return Session(draft.external_id, draft.started_at, tuple(turns))
-
-
-def to_sessions(facts: Iterable[MemoryDraft]) -> Iterator[Session]:
-    """Memories that nobody said, each as a session of one turn."""
+def to_sessions(drafts: Iterable[SessionDraft], facts: Iterable[MemoryDraft]) -> list[Session]:
+    """What a system is told, in the order of time, first what has none; what nobody said is a session of one turn."""
+    sessions = []
+    for draft in drafts:
+        turns = (Turn(t.external_id, t.speaker, t.text, t.said_at or draft.started_at) for t in draft.turns)
+        sessions.append(Session(draft.external_id, draft.started_at, tuple(turns)))
     for fact in facts:
         moment = fact.said_at or (fact.event.start if fact.event else None)
-        yield Session(fact.external_id, moment, (Turn(fact.external_id, fact.speaker, fact.text, moment),))
-
-
-def in_order(*sessions: Iterable[Session]) -> list[Session]:
-    """Sessions in the order of time, those without a time first."""
-    beginning = datetime.min.replace(tzinfo=UTC)
-    return sorted(chain(*sessions), key=lambda session: session.started_at or beginning)
+        sessions.append(Session(fact.external_id, moment, (Turn(fact.external_id, fact.speaker, fact.text, moment),)))
+    return sorted(sessions, key=lambda session: session.started_at or datetime.min.replace(tzinfo=UTC))
 
 
 class SystemSearcher(ExperimentSearcher):
     """Searches with a system, whose order and scores its hits keep; "dense" is their cosine, which the reader uses."""
 
     def __init__(
-        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, costs: Costs
+        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, chat: Chat
     ) -> None:
         super().__init__(bank, embedder, experiment)
-        self.system, self.costs = system, costs
+        self.system, self.chat = system, chat
         self._told_in: dict[str, list[Memory]] = {}
 
     def bank_changed(self) -> None:
@@ -82,14 +73,20 @@ class SystemSearcher(ExperimentSearcher):
         read = [replace(h, scores={"dense": round(float(c), 4)}) for h, c in zip(hits[:most], near, strict=True)]
         return (*read, *(replace(h, dropped="rank", why=f"not among the {most} best") for h in hits[most:]))
 
+    def answer(self, question: str, as_of: datetime) -> str | None:
+        """The system's own answer, where the experiment asks for it and there is one."""
+        is_wanted = self.experiment.answered_by == "system" and self.experiment.pipeline.reader != "none"
+        answer: Callable[[str, datetime], str | None] | None = getattr(self.system, "answer", None)
+        return answer(question, as_of) if is_wanted and answer else None
+
     def _told(self, found: Found, known: Mapping[str, Sequence[Memory]]) -> list[Memory]:
         """The memories that a text comes from, by the ids of its turns or else by its words."""
-        self.costs.found += 1
+        self.chat.costs.found += 1
         turns: Sequence[str] = found.turns
         if not turns:
             match = matched(found.text, {turn: " ".join(m.text for m in memories) for turn, memories in known.items()})
             turns = (match,) if match else ()
-        self.costs.matched += any(turn in self._told_in for turn in turns)
+        self.chat.costs.matched += any(turn in self._told_in for turn in turns)
         return [memory for turn in turns for memory in known.get(turn, ())]
 
     def _by_turn(self, persona_id: int) -> Mapping[str, Sequence[Memory]]:
