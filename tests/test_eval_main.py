@@ -359,7 +359,7 @@ def test_a_judge_that_is_missing_or_has_nothing_to_judge_is_an_error(command, ev
 
 
 def test_a_file_that_cannot_be_written_is_an_error(command, name, tmp_path):
-    fails(command("export", name, tmp_path / "no" / "such" / "folder.jsonl"), "folder.jsonl")
+    fails(command("export", name, tmp_path / "no" / "such" / "run.txt", "--format", "trec-run"), "run.txt")
 
 
 def test_questions_can_be_made_from_the_historys_own_relations(command):

@@ -45,7 +45,7 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
     # Not "deviation > 0": the mean of equal scores is rounded, and that error would be scaled up.
     differ = len(read) > 0 and np.ptp(read) > SAME
     standard = (fused - read.mean()) / read.std() if differ else np.zeros(len(hits))
-    fit = 1.0 / (1.0 + np.exp(-standard))
+    fit = np.exp(-np.logaddexp(0.0, -standard))  # a sigmoid that does not overflow
     scored = []
     for place, (hit, value) in enumerate(zip(hits, fit.tolist(), strict=True), 1):
         of_class = classes[hit.memory.store]
