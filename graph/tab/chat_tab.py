@@ -61,18 +61,9 @@ class ChatTab:
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
                     self._build_side(choose_model)
             self.trace = TracePanel(self.bank, self.persona)
+        services = (assistant, indexer, learner)
         self.answering = Answering(
-            page,
-            self.assistant,
-            self.indexer,
-            self.learner,
-            self.box,
-            self.model,
-            self.chat,
-            self.sources,
-            self.timer,
-            self.trace,
-            self._where,
+            page, *services, self.box, self.model, self.chat, self.sources, self.timer, self.trace, self._where
         )
         self._connect(page, self.answering)
 
@@ -100,21 +91,8 @@ class ChatTab:
         self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
     def _connect(self, page: gr.Blocks, answering: Answering) -> None:
-        fresh = [
-            self.box.bubbles,
-            self.box.composer,
-            self.box.go_on,
-            self.box.edited,
-            self.chat,
-            self.as_of,
-            self.forgetful,
-            *self.box.suggestions,
-            self.sources,
-            self.place,
-            self.chats.list,
-            self.chats.search,
-            *self.trace.outputs,
-        ]
+        shown = [self.chat, self.sources, self.place, *self.box.shown, *self.chats.shown, *self.trace.outputs]
+        fresh = [self.as_of, self.forgetful, *self.box.suggestions, *shown]
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
         opened = [self.persona, self.proactive, self.chats.apart, self.timer, *ways_in, *fresh]
         # The only one: of two whose answers cross, Gradio's page may close the stream before it has heard the second.
@@ -140,8 +118,7 @@ class ChatTab:
         self.box.unkept.click(lambda: False, None, self.forgetful, **PRIVATE)
         self.timer.tick(self.show_indexing, None, [self.indexing, self.timer], **PRIVATE)
         sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
-        answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, self.place]
-        answered += [self.box.go_on, self.box.edited, self.chats.list, self.chats.search, *self.trace.outputs]
+        answered = [self.timer, *shown]
         # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
         at_once = {"concurrency_limit": 4, "concurrency_id": "answer", "trigger_mode": "multiple", **PRIVATE}
         self.box.composer.submit(answering.answer, sent, answered, **at_once)
@@ -275,10 +252,8 @@ class ChatTab:
     def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
         past = find_chat(self.bank, chat_id, persona.id) if persona else None
         running = self.answering.running.get(chat_id)
-        if running is not None:
-            chat = running.chat
-        else:
-            chat = resume(self.bank, past) if past else open_new(self.bank, persona, as_of)
+        begun = running.chat if running else resume(self.bank, past) if past else None
+        chat = begun or open_new(self.bank, persona, as_of)
         return {
             self.box.bubbles: gr.update(
                 value=messages.shown(chat.bubbles), placeholder=describe_persona(self.bank, persona)
