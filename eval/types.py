@@ -72,7 +72,8 @@ class Probe:
     `counted` belongs to subsets only, not to the totals of evidence. `dialogue` holds the turns just before, `after`
     the questions that are asked just before. `choices` are shown with the question; `asked_in` is the session in which
     the simulator asks it (DialSim), and `askers` maps who asks to the wording, where it differs. `candidates` are the
-    memories that the benchmark gives in each of its settings, as external ids (MADial-Bench).
+    memories that the benchmark gives in each of its settings, as external ids (MADial-Bench). As the authors ask it
+    (`questions=authors`), a model that reads may be `shown` other words, and the search may be for another `query`.
     """
 
     id: str
@@ -89,6 +90,8 @@ class Probe:
     asked_in: str = ""
     askers: Mapping[str, str] = field(default_factory=dict)
     candidates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shown: str = ""
+    query: str = ""
 
     @property
     def is_question(self) -> bool:
@@ -114,7 +117,7 @@ class RankedHit:
 
     `units` are the turns it was said in, or its own id if no turn said it; `session` is empty if no session said it.
     `place` is "read" (the reader got it), "beyond" (ranked too low to be read) or "filtered" (dropped by the time
-    filter).
+    filter). `indexed` are the units whose words it is found by, where these are not all of them.
     """
 
     units: tuple[str, ...]
@@ -122,6 +125,7 @@ class RankedHit:
     store: Store
     score: float
     place: Place = "read"
+    indexed: tuple[str, ...] = ()
 
     @property
     def item(self) -> str:

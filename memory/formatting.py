@@ -1,7 +1,10 @@
-"""Write dates, counts and texts for people, and read the dates that they type."""
+"""Write dates, counts and texts for people, read the dates that they type, and write results as JSON."""
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 from memory.dates.expressions import describe_span, read_date
 from memory.errors import MemoirError
@@ -86,3 +89,16 @@ def parse_date(text: str | None) -> TimeSpan | None:
     if span is None:
         raise MemoirError(f"“{typed}” is not a date. Write for example 8 May 2023, May 2023 or 2023.")
     return span
+
+
+def to_json_values(value: object) -> Any:  # noqa: ANN401  # JSON values are of any type
+    """Convert a result for `--json` or the API: dataclasses to objects, times to ISO 8601, paths to text."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_json_values(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {str(k): to_json_values(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_json_values(v) for v in value]
+    return str(value) if isinstance(value, Path) else value

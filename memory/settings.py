@@ -18,7 +18,9 @@ class BankSettings(BaseSettings):
         default_factory=lambda: Path(platformdirs.user_data_dir("memoir")), description="folder of the bank"
     )
     embedding_model: str = Field(
-        DEFAULT_MODEL, description="all-MiniLM-L6-v2, multilingual-e5-small, or a sentence-transformers name or folder"
+        default_factory=lambda: DEFAULT_MODEL,
+        description="multilingual-e5-small (the default where it has wheels), all-MiniLM-L6-v2, or a name or folder of "
+        "sentence-transformers",
     )
 
     @property

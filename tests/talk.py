@@ -36,6 +36,7 @@ from memory.embedding import minilm
 from memory.embedding.embedder import Embedder
 from memory.search.indexer import embed_all
 from memory.search.searcher import Searcher
+from memory.settings import BankSettings
 from memory.types import PersonaDraft, TurnDraft
 from tests.support.chat_server import ChatServer
 
@@ -62,13 +63,13 @@ def replay(script, name, folder, check):
     """Say each message of the script, and write a record of each."""
     first, *rows = [json.loads(line) for line in script.read_text("utf-8").splitlines()]
     calls.FIRST_TEXT_SECONDS = calls.TOTAL_SECONDS = hosted.TIMEOUT_SECONDS = PATIENCE
-    embedder, model = Embedder(), chat_model(name)
+    embedder, model = Embedder(BankSettings().embedding_model), chat_model(name)
     recorder = Recorder()
     model.callbacks = [recorder]
     bank = Bank(folder / "bank.db")
     searcher = Searcher(bank, embedder)
     settings = replace(Settings().pipeline(), model=name, **({"check": check} if check else {}))
-    assistant = Assistant(Services(bank, searcher, Classifier.load(), settings, model))
+    assistant = Assistant(Services(bank, searcher, Classifier.load(embedder.model), settings, model))
     card = first["persona"]
     persona = bank.create_persona(PersonaDraft(**{**card, "traits": tuple(card.get("traits", ()))}))
     dialogue, chat, ended = [], "", None

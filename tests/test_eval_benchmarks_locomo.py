@@ -184,13 +184,45 @@ def test_a_shuffled_file_holds_the_same_probes(benchmark_data, tmp_path):
     assert {p.id: p for h in load(shuffled) for p in h.probes} == {p.id: p for h in load(source) for p in h.probes}
 
 
-# --- its own F1
+# --- asked as by the authors
+
+
+def as_authors(tmp_path, *questions):
+    loaded(tmp_path, *questions)
+    (history,) = load(tmp_path / "locomo.json", as_authors=True)
+    return history.probes
+
+
+def test_the_authors_hint_at_the_date_of_what_is_asked_about_time(tmp_path):
+    when, where = as_authors(tmp_path, WHEN, WHERE)
+    assert when.shown == "When did Mo move? Use DATE of CONVERSATION to answer with an approximate date."
+    assert (when.question, where.shown, where.choices) == ("When did Mo move?", "", ())
+
+
+def test_the_authors_give_what_was_never_so_as_a_choice_in_an_order_that_varies(tmp_path):
+    asked = as_authors(tmp_path, *(NEVER | {"question": f"Where does Mo row on day {n}?"} for n in range(12)))
+    for probe in asked:
+        first, second = probe.choices
+        assert {first, second} == {"Not mentioned in the conversation", "On the lake"}
+        assert probe.choices[probe.gold.choice] == "Not mentioned in the conversation"
+        assert probe.shown == f"{probe.question} Select the correct answer: (a) {first} (b) {second}. "
+    assert {probe.gold.choice for probe in asked} == {0, 1}
+    again = as_authors(tmp_path, *(NEVER | {"question": f"Where does Mo row on day {n}?"} for n in range(12)))
+    assert again == asked
+
+
+def test_without_what_was_never_so_there_is_no_choice(tmp_path):
+    (probe,) = as_authors(tmp_path, {"question": "Where does Mo row?", "category": 5, "evidence": ["D1:1"]})
+    assert (probe.choices, probe.shown) == ((), "")
+
+
+# --- its own F1, with refusals in any words and without marks
 
 
 def scored(answer, gold, category, *, abstained=False):
     golds = (gold,) if category != "adversarial" else ()
     probe = Probe("p", "?", datetime(2024, 6, 3, tzinfo=UTC), Gold(golds), category)
-    return official_scores(Sample(probe, Prediction("p", "h", {}, (), answer, abstained)))["f1_official"]
+    return official_scores(Sample(probe, Prediction("p", "h", {}, (), answer, abstained)))["f1_mapped"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -67,6 +68,17 @@ def test_a_dialogue_is_asked_at_its_first_test_turn(tmp_path):
     ]
     assert found.gold.answers == ("As in May, when you won?",)
     assert (found.gold.items, found.ability, found.populations) == (("1", "3"), "proactive: Activity", ("all",))
+
+
+def test_the_authors_search_for_the_dialogue_up_to_the_test_turn_as_it_stands(tmp_path):
+    assert loaded(tmp_path).probes[0].query == ""
+    (history,) = load(tmp_path, as_authors=True)
+    (found,) = history.probes
+    assert found.query == "".join(DIALOGUE["dialogue"][:4])
+    assert replace(found, query="") == loaded(tmp_path).probes[0]
+    (own, *_), (theirs, *_) = loaded(tmp_path).memories, history.memories
+    assert theirs.key == f"{{'scene': '{own.scene}', 'emotion': '{own.emotion}', 'event': '{own.text}'}}"
+    assert replace(theirs, key=own.key) == own
 
 
 def test_a_history_is_a_user_with_their_own_memories(tmp_path):

@@ -5,6 +5,7 @@ import multiprocessing
 import numpy as np
 
 from eval.play.models import CachedEmbedder
+from memory.embedding import minilm
 from memory.embedding.embedder import Embedder
 from support.tiny_models import made_up_encoder
 
@@ -21,7 +22,7 @@ def test_vectors_are_those_of_the_encoder_in_the_order_asked(tmp_path, embedder)
 
 def test_a_second_process_needs_no_model(tmp_path, embedder):
     CachedEmbedder(tmp_path / "c.db", embedder).encode(TEXTS)
-    later = CachedEmbedder(tmp_path / "c.db", Embedder())
+    later = CachedEmbedder(tmp_path / "c.db", Embedder(minilm.NAME))
     assert later.dimensions == embedder.dimensions
     assert later.encode(TEXTS[:1]).shape == (1, embedder.dimensions)
     assert not later.ready
@@ -61,7 +62,7 @@ def test_more_texts_than_a_statement_can_ask_for(tmp_path, embedder):
 def opened(path):
     """What goes wrong when a process opens the cache; empty if nothing does."""
     try:
-        CachedEmbedder(path, Embedder())
+        CachedEmbedder(path, Embedder(minilm.NAME))
     except Exception as fault:
         return repr(fault)
     return ""

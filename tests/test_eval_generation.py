@@ -2,23 +2,22 @@
 
 import json
 import re
-from pathlib import Path
+from importlib import import_module
 
 import pytest
 
 from eval.__main__ import main
 from eval.benchmarks.perltqa.adapter import load
-from eval.benchmarks.perltqa.generation import folder
-from eval.benchmarks.perltqa.generation.bank import PARTNERS, Profile, draw_seed
-from eval.benchmarks.perltqa.generation.folder import find_anchors
-from eval.making.generation import prompt, read_prompts
+from eval.benchmarks.perltqa.generation import recipe
+from eval.benchmarks.perltqa.generation.recipe import PARTNERS, SEEDS, draw_seed, find_anchors
+from eval.making.prompts import Prompt, read_prompts
+from graph.models.json_replies import StrictReply
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.detect import unpack
 from memory.types import Skip
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 
-SEEDS = Path(folder.__file__).with_name("seeds.json")
 PEOPLE = ("Ana Lima", "Bo Falk", "Cem Arda")
 NAMES = {
     "names": [
@@ -32,13 +31,13 @@ FRIENDS = ("Dora Ek", "Eli Fox", "Flo Gint")
 class Biographer(Author):
     """Writes three personas with three friends each, who build rafts."""
 
-    prompts = read_prompts(folder.__file__)
+    prompts = read_prompts(recipe.__file__)
 
     def Names(self, data):  # noqa: N802  # the methods have the names of the prompts
         return NAMES
 
     def Profile(self, data):  # noqa: N802
-        given = dict.fromkeys(Profile.model_fields, "not provided")
+        given = dict.fromkeys(self.prompts["Profile"].reply.model_fields, "not provided")
         return given | {"nickname": "Lili", "age": 31, "employer": "the Harbour Yard"}
 
     def Relationships(self, data):  # noqa: N802
@@ -312,7 +311,7 @@ def test_an_anchor_is_words_of_answer_and_memory(candidates, anchors):
 
 
 def test_a_seed_has_at_most_one_partner_and_depends_on_its_number_alone():
-    partners = set(json.loads(SEEDS.read_text("utf-8"))["relationships"][PARTNERS])
+    partners = set(SEEDS["relationships"][PARTNERS])
     seeds = [draw_seed(7, number) for number in range(200)]
     assert max(len(partners & set(seed.relationships)) for seed in seeds) == 1
     assert {len(set(seed.relationships)) for seed in seeds} == {10}
@@ -345,6 +344,16 @@ def test_an_interrupted_persona_goes_on_where_it_stopped(command, tmp_path):
     assert len(made(tmp_path)[0]["Ana Lima"]["dialogues"]) == 3
 
 
+@pytest.mark.parametrize("benchmark", ["dialsim", "longmemeval", "madial", "perltqa"])
+def test_each_prompt_shows_the_fields_of_its_reply(benchmark):
+    module = import_module(f"eval.benchmarks.{benchmark}.generation.recipe")
+    for prompt in read_prompts(module.__file__).values():
+        shown = re.findall(r'"(\w+)":', prompt.text.rpartition("Reply with JSON only: ")[2])
+        schema = prompt.reply.model_json_schema()
+        parts = [schema, *schema.get("$defs", {}).values()]
+        assert sorted(shown) == sorted(field for part in parts for field in part["properties"])
+
+
 def test_prompts_quote_their_data_as_json():
-    text = prompt("Which words?", {"memory": "a\n\nb <end>", "question": "Q?"})
+    text = Prompt("Which words?", StrictReply).fill({"memory": "a\n\nb <end>", "question": "Q?"})
     assert text.startswith('Memory: "a\\n\\nb \\u003cend>"\nQuestion: "Q?"\n\n')

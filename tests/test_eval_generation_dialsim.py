@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from eval.__main__ import main
 from eval.benchmarks.dialsim.adapter import load
-from eval.benchmarks.dialsim.generation import folder
-from eval.benchmarks.dialsim.generation.evidence import RELATIONS, answerability, dated
-from eval.benchmarks.dialsim.generation.folder import keeps
-from eval.benchmarks.dialsim.generation.scenes import read_show
-from eval.making.generation import read_prompts
+from eval.benchmarks.dialsim.generation import recipe
+from eval.benchmarks.dialsim.generation.recipe import RELATIONS, answerability, dated, keeps
+from eval.benchmarks.dialsim.generation.script import read_show
+from eval.making.prompts import read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 
@@ -55,7 +54,7 @@ SCENES = {"Who is Mo's boss?": [1], "What fell into the harbour?": [2], "Who pla
 class Director(Author):
     """Knows the show, and says "Hey!" before every question."""
 
-    prompts = read_prompts(folder.__file__)
+    prompts = read_prompts(recipe.__file__)
 
     def Triples(self, data):  # noqa: N802  # the methods have the names of the prompts
         stated = TRIPLES.get(data["Day"], []) if "Odo" in data["Scene"] and "swam" not in data["Scene"] else []
@@ -290,4 +289,4 @@ def test_a_name_that_begins_a_question_must_stay():
 
 
 def test_there_are_32_relations():
-    assert len(RELATIONS) == len(set(RELATIONS)) == 32
+    assert len(RELATIONS) == 32

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from eval.__main__ import main
 from eval.benchmarks.longmemeval.adapter import load
-from eval.benchmarks.longmemeval.generation import users
+from eval.benchmarks.longmemeval.generation import recipe
+from eval.benchmarks.longmemeval.generation.recipe import ONTOLOGY, draw_attribute
 from eval.benchmarks.longmemeval.generation.sessions import KINDS, parse_day, read_days
-from eval.benchmarks.longmemeval.generation.users import draw_attribute, ontology
-from eval.making.generation import LeftOut, read_prompts
+from eval.making.generation import LeftOut
+from eval.making.prompts import read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 
@@ -23,7 +24,7 @@ TOWNS = ("Graz", "Oulu", "Lviv", "Cork", "Faro", "Nice")
 class Teller(Author):
     """Each question is about boats in towns. It is answered right from chats that have all of its towns."""
 
-    prompts = read_prompts(users.__file__)
+    prompts = read_prompts(recipe.__file__)
 
     def Background(self, data):  # noqa: N802  # the methods have the names of the prompts
         return {"background": "The user keeps boats in some towns. " * 6}
@@ -394,16 +395,16 @@ def test_where_no_question_is_made_the_reasons_are_said(command, tmp_path):
 
 
 def test_the_ontology_has_the_papers_categories_and_number_of_attributes():
-    assert len({(each.category, each.name) for each in ontology()}) == 164
-    assert {each.category for each in ontology()} == {
+    assert len({(each.category, each.name) for each in ONTOLOGY}) == 164
+    assert {each.category for each in ONTOLOGY} == {
         "demographic information",
         "lifestyle",
         "situational context",
         "life events",
         "belongings",
     }
-    assert {draw_attribute(3, number) for number in range(1, 165)} == set(ontology())
-    assert len({each.digest for each in ontology()}) == 164
+    assert {draw_attribute(3, number) for number in range(1, 165)} == set(ONTOLOGY)
+    assert len({each.digest for each in ONTOLOGY}) == 164
     assert draw_attribute(3, 7) == draw_attribute(3, 7) != draw_attribute(4, 7)
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from eval.__main__ import main
 from eval.benchmarks.madial.adapter import load
-from eval.benchmarks.madial.generation import users
-from eval.benchmarks.madial.generation.users import EMOTIONS, KINDS, SCENES
-from eval.making.generation import read_prompts
+from eval.benchmarks.madial.generation import recipe
+from eval.benchmarks.madial.generation.recipe import KINDS
+from eval.making.prompts import read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 
@@ -16,7 +16,7 @@ from support.chat_server import Broken, ChatServer
 class Friend(Author):
     """Writes two children, and finds the last memories most suitable."""
 
-    prompts = read_prompts(users.__file__)
+    prompts = read_prompts(recipe.__file__)
 
     def Profile(self, data):  # noqa: N802  # the methods have the names of the prompts
         name = ("Ola", "Nils")[len(data["Names taken"])]
@@ -76,7 +76,9 @@ def test_users_have_memories_of_every_scene_and_emotion_and_dialogues_of_every_k
         ("madial-1", "You are talking with Ola.", 20, ()),
         ("madial-2", "You are talking with Nils.", 20, ()),
     ]
-    assert {(m.scene, m.emotion) for m in histories[1].memories} == {(s, e) for s in SCENES for e in EMOTIONS}
+    assert {(m.scene, m.emotion) for m in histories[1].memories} == {
+        (s, e) for s in KINDS["scenes"] for e in KINDS["emotions"]
+    }
     assert all("Nils" in m.text and m.event for m in histories[1].memories)
 
 
@@ -150,4 +152,4 @@ def test_a_score_below_the_threshold_is_not_kept(generate, tmp_path):
 
 
 def test_there_are_as_many_kinds_of_either_recall():
-    assert [kind.recall for kind in KINDS].count("passive") == [kind.recall for kind in KINDS].count("proactive") == 4
+    assert {recall: len(kinds) for recall, kinds in KINDS["dialogues"].items()} == {"proactive": 4, "passive": 4}

@@ -135,7 +135,9 @@ def test_without_json_the_report_is_for_people(command, name):
 def test_a_sweep_runs_every_combination(command, name):
     arguments = ("run", "memoir", "--limit", 2, "--reader", "none", "--sweep", "search.k=5,20")
     _, out, _ = command(*arguments)
-    assert [line.split("|")[1].strip() for line in out.splitlines()[2:]] == ["search.k=5", "search.k=20"]
+    table, rules = out.split("\n\n")
+    assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["search.k=5", "search.k=20"]
+    assert rules.startswith("- turn_recall: of the turns in the first k hits")
     rows = parsed(command(*arguments, "--json")[1])["rows"]
     assert [rows[label]["settings"]["search.k"] for label in ("search.k=5", "search.k=20")] == [5, 20]
 
@@ -178,6 +180,10 @@ def test_what_cannot_be_run_is_said_in_a_line(command, evaluator, name, argument
     before = len(evaluator.runs.all())
     fails(command("run", "memoir", *arguments, "--json"), *words)
     assert len(evaluator.runs.all()) == before
+
+
+def test_a_benchmark_without_another_form_says_so(command):
+    fails(command("run", "memoir", "--set", "questions=authors"), "is asked as by its authors already")
 
 
 def test_files_that_are_not_here_are_asked_for(command):

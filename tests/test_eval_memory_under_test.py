@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
 
 from eval.benchmarks.longmemeval.metrics import official_scores
 from eval.metrics.answers import verdict
@@ -512,3 +513,43 @@ def test_what_was_learned_from_turns_is_stored_under_other_ids_too(played):
     content = b"".join(path.read_bytes() for path in memory.home.iterdir())
     assert b"Turku" in content
     assert b"answer_77" not in content
+
+
+# --- asked as by a benchmark's authors
+
+
+def test_what_is_searched_for_may_be_another_text_than_the_question(played):
+    memory = played(None, "reader=none", "search.dense_weight=1", "views=off")
+    other = replace(PROBES[0], query='<Tilde>: "The canoe leaks behind the seat."\n')
+    assert [first_said(asked(memory, probe)).units for probe in (PROBES[0], other, PROBES[0])] == [
+        ("answer_77aa_1",),
+        ("plain_1_1",),
+        ("answer_77aa_1",),
+    ]
+
+
+def test_a_model_that_reads_is_shown_the_question_as_the_authors_ask_it(played):
+    shown = "What is my greyhound called? Select the correct answer: (a) Not mentioned (b) Rex."
+    with ChatServer("(a)") as server:
+        prediction = asked(played(None, model=server.model()), replace(PROBES[0], shown=shown))
+    assert any(shown in message["content"] for request in server.requests for message in request["messages"])
+    assert first_said(prediction).units == ("answer_77aa_1",)
+
+
+def test_bm25_over_what_stands_between_spaces_is_that_of_longmemevals_script(played):
+    said = [turn.text for each in SESSIONS for turn in each.turns if turn.role == "user"]
+    question = "What is Biscuit afraid of in Lisbon?"
+    scores = BM25Okapi([text.split(" ") for text in said]).get_scores(question.split(" "))
+    memory = played(None, "reader=none", "words=spaces", "indexed=user")
+    found = [hit for hit in asked(memory, replace(PROBES[0], question=question)).found if hit.session]
+    turns = {turn.text: turn.external_id for each in SESSIONS for turn in each.turns}
+    best = max(said, key=lambda text: scores[said.index(text)])
+    assert found[0].units == (turns[best],)
+    assert {hit.units[0] for hit in found} == {turns[text] for text in said}
+
+
+def test_a_round_that_the_user_is_indexed_by_names_the_turns_it_is_found_by(played):
+    memory = played(None, "reader=none", "granularity=round", "indexed=user")
+    hits = {hit.units: hit.indexed for hit in asked(memory).found if hit.session}
+    assert hits["answer_77aa_1", "answer_77aa_2"] == ("answer_77aa_1",)
+    assert {hit.indexed for hit in asked(played(None, "reader=none", "granularity=round")).found} == {()}

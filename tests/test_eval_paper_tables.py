@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+import test_eval_benchmarks_locomo as locomo
 import test_eval_benchmarks_longmemeval as longmemeval
 import test_eval_benchmarks_madial as madial
 import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
 from eval.benchmarks import BENCHMARKS
-from eval.benchmarks.types import BM25, CLASSIFIER, DENSE, READER, TIME_READER, Preset, Row
+from eval.benchmarks.types import NEEDS, Preset, Row, read_names
 from eval.reporting import results
 from eval.reporting.results import PaperPlan, measure_papers
 from eval.runs.evaluator import OWN_FILES, Evaluator
@@ -20,7 +21,8 @@ from support.chat_server import ChatServer
 from support.dialsim_show import write_show
 from support.short_lives import write_short_lives
 
-BY_A_MODEL = (READER, CLASSIFIER, TIME_READER)
+READER = NEEDS["READER"]
+BY_A_MODEL = (READER, NEEDS["CLASSIFIER"], NEEDS["TIME_READER"])
 READ = '{"notes": [], "answer": "The red one.", "citations": [], "reason": null}'
 
 TABLE = Preset(
@@ -30,9 +32,9 @@ TABLE = Preset(
     "a paper",
     ("session_recall@5", "turn_recall@10"),
     (
-        Row("words", ("reader=none", *BM25)),
-        Row("meaning", ("reader=none", *DENSE)),
-        Row("summaries, words", ("reader=none", "granularity=summary", *BM25)),
+        Row("words", ("reader=none", *read_names({})["BM25"])),
+        Row("meaning", ("reader=none", *read_names({})["DENSE"])),
+        Row("summaries, words", ("reader=none", "granularity=summary", *read_names({})["BM25"])),
         Row("a big model", ("reader=auto",), needs=READER),
     ),
     remark="Of invented lives",
@@ -124,7 +126,7 @@ def test_replies_that_cannot_be_read_are_counted_beside_the_figures(one_table, c
 def test_every_row_that_needs_a_chat_model_runs_with_a_scripted_one(tmp_path, monkeypatch, capsys):
     """Of all papers; the model reads, classifies, reads times and replies in dialogues."""
     data = tmp_path / "data"
-    for name in ("longmemeval", "perltqa", "madial_bench", "dialsim"):
+    for name in ("longmemeval", "perltqa", "madial_bench", "dialsim", "locomo"):
         (data / name).mkdir(parents=True)
     longmemeval.write(data / "longmemeval", longmemeval.QUESTION)
     perltqa.write(data / "perltqa", {"Pia Lund": perltqa.CHARACTER}, [{"Pia Lund": perltqa.QUESTIONS}])
@@ -133,6 +135,7 @@ def test_every_row_that_needs_a_chat_model_runs_with_a_scripted_one(tmp_path, mo
     found = line | {"top-20-ids": [4, 3, 5, 6, 7, 8, 1], "bottom-10-ids": [2]}
     (data / "madial_bench" / "en_openai_top_20_bottom.json").write_text(json.dumps(found))
     write_show(data / "dialsim")
+    locomo.loaded(data / "locomo", locomo.WHERE)
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEMOIR_DATA", str(data))
 

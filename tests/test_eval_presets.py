@@ -5,7 +5,7 @@ import re
 import pytest
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.benchmarks.types import BM25
+from eval.benchmarks.types import read_names
 from eval.reporting import results
 from eval.runs.experiment import Experiment, with_settings
 
@@ -33,11 +33,12 @@ WANTED = {
     "dialsim-table-13",
     "dialsim-table-14",
     "dialsim-figure-4",
+    "locomo-questions",
 }
 METRIC = re.compile(
     r"(?:(?:session|turn)_recall(?:_any|_all)?(?:_official)?|(?:turn_)?ndcg(?:_official)?|map|mrr|recall|precision|geometric_mean)@(?:1|2|3|5|10)"
     r"|classification_(?:accuracy|precision|recall|f1)|exact_match|token_f1|token_recall|containment|rouge_l|bleu(?:_[1-4])?|similarity"
-    r"|anchor_map|choice_accuracy|judge_accuracy|correctness|coherence|abstention_(?:precision|recall|f1)|false_refusal_rate|intra_dist_[12]"
+    r"|anchor_map|choice_accuracy(?:_official)?|f1_(?:official|mapped)|judge_accuracy|correctness|coherence|abstention_(?:precision|recall|f1)|false_refusal_rate|intra_dist_[12]"
     r"|brought_up|brought_up_precision|converse_fallback|read_fallback"
 )
 
@@ -133,6 +134,27 @@ def test_the_nine_systems_of_longmemevals_table_2_run_or_say_what_they_need():
     ]
 
 
+@pytest.mark.parametrize("name", ["longmemeval-table-3", "longmemeval-figure-5", "longmemeval-table-10"])
+def test_what_longmemeval_stores_and_indexes_is_read_by_chain_of_note_from_json(name):
+    pipelines = [with_settings(Experiment(), list(row.settings)).pipeline for row in PRESETS[name].rows]
+    assert {(pipeline.method, pipeline.format) for pipeline in pipelines} == {("con", "json")}
+
+
+def test_longmemevals_table_9_has_bm25_as_the_script_has_it_and_ours_beside_it():
+    rows = [row for row in PRESETS["longmemeval-table-9"].rows if row.label.startswith("BM25")]
+    words = [with_settings(Experiment(), list(row.settings)).words for row in rows]
+    assert words == ["spaces"] * 8 + ["stems"] * 8
+    assert all(("as the script's" in row.label) == (each == "spaces") for row, each in zip(rows, words, strict=True))
+
+
+def test_madials_table_4_searches_for_the_dialogue_and_beside_it_for_the_last_message():
+    rows = [row for row in PRESETS["madial-table-4"].rows if not row.needs]
+    asked = {row.label: with_settings(Experiment(), list(row.settings)).questions for row in rows}
+    assert {label for label, questions in asked.items() if questions == "own"} == {
+        "embeddings, of the last message alone (not in the paper)"
+    }
+
+
 def test_perltqas_tables_have_the_numbers_of_the_paper():
     titles = {number: PRESETS[f"perltqa-table-{number}"].title for number in (3, 4, 5)}
     assert "fusion" in titles[3]
@@ -163,7 +185,7 @@ def test_bm25_is_the_same_retriever_in_every_table():
     named = {label: settings for label, settings in rows if "BM25" in label}
     assert len(named) >= 6
     # PerLTQA's equation 3 orders what BM25 finds by the classes of a question.
-    assert all(set(BM25) - set(settings) <= {"classifier=none"} for settings in named.values())
+    assert all(set(read_names({})["BM25"]) - set(settings) <= {"classifier=none"} for settings in named.values())
     assert not [label for label, _ in rows if "words alone" in label or "meaning alone" in label]
 
 

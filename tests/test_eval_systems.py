@@ -15,7 +15,8 @@ from eval.__main__ import main
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.systems import contract, registry
-from eval.play.systems.contract import Found, SystemFailed
+from eval.play.systems.built_in import BUILT_IN
+from eval.play.systems.contract import Found, Session, SystemFailed, Turn
 from eval.play.systems.matching import matched
 from eval.play.systems.registry import UnknownMemorySystem
 from eval.runs.experiment import Experiment, with_settings
@@ -98,6 +99,16 @@ def test_a_system_gets_every_turn_in_order_under_digests_and_no_fact_of_the_answ
 def test_a_question_in_other_letters_is_read_from_what_a_system_finds(played):
     said = replace(PROBES[0], question="谁在跳舞？")
     assert played("dense").ask(said).found
+
+
+@pytest.mark.parametrize("system", ["bm25", "dense", "langgraph-store"])
+@pytest.mark.parametrize("speaker", ["Ana", "Ben", "Cleo"])
+def test_a_question_that_names_a_speaker_finds_their_line(system, speaker, tmp_path, embedder):
+    memory = BUILT_IN[system](tmp_path, embedder)
+    names = ("Ana", "Ben", "Cleo")
+    memory.remember(Session("s", None, tuple(Turn(name, name, "I bought a red kayak", None) for name in names)))
+    (best, *_) = memory.search(f"When did {speaker} buy a kayak?", PROBES[0].asked_at, 3)
+    assert best.turns == (speaker,)
 
 
 def test_texts_without_ids_are_matched_and_counted(played, notebook):

@@ -13,7 +13,7 @@ from eval.benchmarks import PRESETS
 from eval.benchmarks.perltqa import training
 from eval.benchmarks.perltqa.adapter import labelled_questions, load
 from eval.benchmarks.perltqa.split import SIZES, split
-from eval.benchmarks.types import TRAINED
+from eval.benchmarks.types import NEEDS
 from eval.play.understanding.trained_kinds import RECORD, NotTrained, SeenInTraining, TrainedKinds
 from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
@@ -205,8 +205,8 @@ def test_half_a_classifier_is_none(home, tmp_path):
 
 def test_table_4_has_its_row_once_it_is_trained_and_all_rows_have_the_test_questions(command, home, capsys):
     _, _, err = command("--preset", "perltqa-table-4")
-    (label,) = (row.label for row in PRESETS["perltqa-table-4"].rows if row.needs == TRAINED)
-    assert f"Skipped the row “{label}”: it needs {TRAINED}." in err
+    (label,) = (row.label for row in PRESETS["perltqa-table-4"].rows if row.needs == NEEDS["TRAINED"])
+    assert f"Skipped the row “{label}”: it needs {NEEDS['TRAINED']}." in err
     status, out, err = command("--preset", "perltqa-table-4", "--set", f"trained_classifier={home / 'out'}", "--json")
     assert status == 0, err
     rows = json.loads(out)["rows"]

@@ -77,7 +77,7 @@ STORE_OF = {
 
 @pytest.fixture(scope="module")
 def classifier():
-    return Classifier.load()
+    return Classifier.load(minilm.NAME)
 
 
 @pytest.fixture(scope="module")

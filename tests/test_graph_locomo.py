@@ -12,6 +12,7 @@ from graph.understanding.classifier import Classifier
 from memory import ingest
 from memory.bank.bank import Bank
 from memory.dates.expressions import MONTH_NAMES
+from memory.embedding import minilm
 from memory.search import indexer
 from memory.search.searcher import Searcher
 
@@ -41,7 +42,7 @@ def history(benchmark_data, embedder, tmp_path_factory):
     report = ingest.ingest(bank, source, choose=["conv-26"])
     persona = report.histories[0].persona
     indexer.embed_all(bank, embedder)
-    assistant = Assistant(Services(bank, Searcher(bank, embedder), Classifier.load()))
+    assistant = Assistant(Services(bank, Searcher(bank, embedder), Classifier.load(minilm.NAME)))
     end = bank.time_range(persona.id).end
 
     def ask(text):

@@ -4,15 +4,14 @@ import tracemalloc
 
 import pytest
 
-from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.reading import source
-from memory.importers.reading.source import TextLine, describe_cleaning, read_chunks, read_lines
+from memory.importers.reading.source import TextLine, clean_text, read_chunks, read_lines
 from memory.types import Skip
 
 
-def lines_of(path):
-    return list(read_lines(path))
+def lines_of(path, skips=None):
+    return list(read_lines(path, [] if skips is None else skips))
 
 
 def written(tmp_path, content):
@@ -55,9 +54,10 @@ def test_wrong_encoding_names_the_byte_after_what_stands_before_it(tmp_path, mon
 
 def test_an_overlong_line_is_passed_over_with_its_number(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "MAX_LINE_BYTES", 10)
-    first, long, last = lines_of(written(tmp_path, b"short\n" + b"x" * 50 + b"\nend"))
+    skips = []
+    first, last = lines_of(written(tmp_path, b"short\n" + b"x" * 50 + b"\nend"), skips)
     assert (first.text, last) == ("short", TextLine(3, "end", False))
-    assert long == Skip("line 2", "longer than 10 bytes; skipped")
+    assert skips == [Skip("line 2", "longer than 10 bytes; skipped")]
 
 
 def test_an_overlong_line_is_never_held_whole(tmp_path, monkeypatch):
@@ -65,25 +65,27 @@ def test_an_overlong_line_is_never_held_whole(tmp_path, monkeypatch):
     path = written(tmp_path, b"x" * (32 << 20) + b"\nAnna: hi\n")
     tracemalloc.start()
     try:
-        found = lines_of(path)
+        skips = []
+        found = lines_of(path, skips)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert [type(line) for line in found] == [Skip, TextLine]
+    assert (len(skips), [line.text for line in found]) == (1, ["Anna: hi"])
     assert peak < 6 << 20
 
 
 def test_a_missing_file_is_unreadable_rather_than_an_os_error(tmp_path):
     with pytest.raises(UnreadableFile, match=r"nowhere\.txt cannot be read"):
-        list(read_lines(tmp_path / "nowhere.txt"))
+        lines_of(tmp_path / "nowhere.txt")
 
 
 def test_clean_removes_zeros_and_replaces_lone_surrogates():
-    assert clean("a\x00b\ud800c") == "ab\ufffdc"
-    assert describe_cleaning("a\x00b\ud800c") == "1 U+0000 characters removed, 1 unpaired surrogates replaced by U+FFFD"
+    skips = []
+    assert clean_text("a\x00b\ud800c", "line 1", skips) == "ab\ufffdc"
+    assert skips == [Skip("line 1", "1 U+0000 characters removed, 1 unpaired surrogates replaced by U+FFFD")]
 
 
 def test_clean_leaves_emoji_and_right_to_left_text_alone():
     text = "👩‍👩‍👧 שלום \u200fمرحبا"
-    assert clean(text) == text
-    assert describe_cleaning(text) == ""
+    skips = []
+    assert (clean_text(text, "line 1", skips), skips) == (text, [])

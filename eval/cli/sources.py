@@ -2,20 +2,20 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
 from eval import benchmarks
-from eval.benchmarks.dialsim.generation import folder as dialsim
+from eval.benchmarks.dialsim.generation import recipe as dialsim
 from eval.benchmarks.longmemeval import histories
-from eval.benchmarks.longmemeval.generation import users as longmemeval
-from eval.benchmarks.madial.generation import users as madial
+from eval.benchmarks.longmemeval.generation import recipe as longmemeval
+from eval.benchmarks.madial.generation import recipe as madial
 from eval.benchmarks.perltqa import training
-from eval.benchmarks.perltqa.generation import folder as perltqa
+from eval.benchmarks.perltqa.generation import recipe as perltqa
 from eval.cli.output import COMMANDS, DATA, JSON, progress_bars, show
 from eval.fetching.fetch import SOURCES, fetch
-from eval.making.generation import Generated, Generation, read_prompts
+from eval.making.generation import Generated, Generation, GenerationPlan
+from eval.making.prompts import read_prompts
 from eval.reporting.render import format_fraction
 from eval.runs.evaluator import Evaluator
 from graph.models.registry import chat_model
@@ -94,6 +94,9 @@ def _shares(text: str) -> dict[str, float]:
 
 # --- benchmarks made by a chat model
 
+PLANNED = ("events", "dialogues", "questions")
+"""Options of a benchmark that decide how a part is made."""
+
 THRESHOLD_HELP = "lowest score from 0 to 10 that is kept; default: 6"
 SCRIPT_HELP = "a script (.txt), or a folder with one for each episode; each scene has its date"
 
@@ -159,10 +162,11 @@ def generate_perltqa(arguments: Arguments, evaluator: Evaluator) -> int:
 def _generate(arguments: Arguments, evaluator: Evaluator, benchmark: str, recipe: ModuleType, *what: object) -> int:
     """Make the files, and say what was made and what was left out; 1 if a part could not be made.
 
-    The options that `recipe.Plan` has a field for make the plan.
+    The options `PLANNED` make its plan.
     """
-    options = vars(arguments)
-    plan = recipe.Plan(**{field.name: options[field.name] for field in fields(recipe.Plan) if field.name in options})
+    given = vars(arguments)
+    options = {name: given[name] for name in PLANNED if name in given}
+    plan = GenerationPlan(arguments.model, arguments.seed, arguments.threshold, options)
     model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
     with progress_bars("part") as watch:
         generation = Generation(arguments.folder, plan, read_prompts(str(recipe.__file__)), model, watch)

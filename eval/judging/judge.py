@@ -129,11 +129,11 @@ class Judge:
 
     def _by_rubric(self, probe: Probe, prediction: Prediction) -> Verdict:
         try:
-            score, reply = rubric.score(probe, prediction, self._reply)
+            score, reply, reported = rubric.score(probe, prediction, self._reply)
         except rubric.Unreadable as fault:
             self._count(Spent(unreadable=1))
             return Verdict("unreadable", self.name, f"{UNREADABLE}{fault}")
-        return Verdict("right" if score == 1 else "wrong", self.name, reply, score)
+        return Verdict("right" if score == 1 else "wrong", self.name, reply, score, reported)
 
     def _with_criteria(self, verdict: Verdict, probe: Probe, prediction: Prediction) -> Verdict:
         """The verdict with the scores of the criteria; without any where the judge gives no reply."""

@@ -7,35 +7,22 @@ so that nothing in it can end the line.
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from eval.types import Prediction, Probe
 from graph.models.json_replies import quoted
 
-Family = Literal["plain", "temporal", "update", "rubric", "unanswerable"]
-
-FAMILIES: Mapping[str, Family] = {
-    "temporal": "temporal",
-    "update": "update",
-    "preference": "rubric",
-    "proactive": "rubric",
-}
-"""The family by a word in the name of the ability, the first that occurs; all other abilities are plain."""
-
 NO_ANSWER = "(no answer was given)"
 
-TEXTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
-INSTRUCTIONS: Mapping[Family, str] = TEXTS["instructions"]
-
-GOLD_NAMES: Mapping[Family, str] = {"rubric": "Points", "unanswerable": "Why not"}
-"""What the gold answers are called in the prompt, where they are not "Right answers"."""
+TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+INSTRUCTIONS: Mapping[str, str] = TEXTS["instructions"]
 
 
-def family(probe: Probe) -> Family:
-    """The family of a probe, by whether it is answerable and by words in its ability."""
+def family(probe: Probe) -> str:
+    """The family of a probe, by whether it is answerable and by the first word in its ability that has one."""
     if not probe.gold.answerable:
         return "unanswerable"
-    return next((found for word, found in FAMILIES.items() if word in probe.ability.casefold()), "plain")
+    return next((found for word, found in TEXTS["families"].items() if word in probe.ability.casefold()), "plain")
 
 
 def judging_prompt(probe: Probe, prediction: Prediction) -> str:
@@ -48,7 +35,7 @@ def judging_prompt(probe: Probe, prediction: Prediction) -> str:
     if probe.choices:
         lines["Choices"] = list(probe.choices)
     if probe.gold.answers:
-        lines[GOLD_NAMES.get(kind, "Right answers")] = list(probe.gold.answers)
+        lines[TEXTS["gold"].get(kind, "Right answers")] = list(probe.gold.answers)
     lines["Answer"] = prediction.answer.strip() or NO_ANSWER
     texts = "\n".join(f"{name}: {quoted(text)}" for name, text in lines.items())
     return f"{texts}\n\n{INSTRUCTIONS[kind]}\n{TEXTS['verdict']}"

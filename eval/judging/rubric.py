@@ -2,7 +2,8 @@
 
 A judge gives each point 0, .5 or 1, and the score is their mean. Where events are to be told in order, a judge says
 which event each line of the answer tells of; the score is the F1 of lines and events, times Kendall's tau-b of the two
-orders brought to 0..1, as in the authors' `evaluation.py` (`event_ordering_score`). Their script cuts .5 off to 0 in
+orders brought to 0..1 (`final_score` of `event_ordering_score` in the authors' `evaluation.py`, without blank lines).
+What they report is that tau-b alone, with blank lines: `tau_norm`. Their script cuts .5 off to 0 in
 most abilities; here it counts. A benchmark's own criteria get 0, .5 or 1 each, all in one reply. The prompts are our
 own.
 """
@@ -39,15 +40,15 @@ class Unreadable(Exception):
     """The judge's reply does not have the form that was asked for."""
 
 
-def score(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str]:
-    """The score of an answer, in 0..1, and the judge's replies in a line.
+def score(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, dict[str, float | None]]:
+    """The score of an answer, in 0..1, the judge's replies in a line, and what its authors report of an order.
 
     Raises `Unreadable` at the first reply that cannot be read; its message is the reply.
     """
     return (_score_order if probe.gold.in_order else _score_points)(probe, prediction, ask)
 
 
-def _score_points(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str]:
+def _score_points(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, dict[str, float | None]]:
     answer = prediction.answer.strip() or NO_ANSWER
     scores = []
     for point in probe.gold.rubric:
@@ -57,13 +58,13 @@ def _score_points(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float
         if value is None:
             raise Unreadable(reply)
         scores.append(value)
-    return sum(scores) / len(scores), f"points: {', '.join(f'{each:g}' for each in scores)}"
+    return sum(scores) / len(scores), f"points: {', '.join(f'{each:g}' for each in scores)}", {}
 
 
-def _score_order(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str]:
-    events, lines = probe.gold.rubric, [line.strip() for line in prediction.answer.splitlines() if line.strip()]
+def _score_order(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, dict[str, float | None]]:
+    events, lines = probe.gold.rubric, [line.strip() for line in prediction.answer.split("\n") if line.strip()]
     if not lines:
-        return 0.0, "no line"
+        return 0.0, "no line", {"tau_norm": tau_norm(len(events), prediction.answer, [])}
     prompt = TEXTS["order"].format(
         question=quoted(probe.question),
         events=quoted({str(n): event for n, event in enumerate(events, start=1)}),
@@ -77,7 +78,8 @@ def _score_order(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float,
     told = read_object(reply).get("events")
     if not isinstance(told, list) or len(told) != len(lines) or not all(_is_number(n, len(events)) for n in told):
         raise Unreadable(reply)
-    return order_score(len(events), told), f"events: {', '.join(map(str, told))}"
+    reported: dict[str, float | None] = {"tau_norm": tau_norm(len(events), prediction.answer, told)}
+    return order_score(len(events), told), f"events: {', '.join(map(str, told))}", reported
 
 
 def _is_number(value: object, highest: int) -> bool:
@@ -92,17 +94,33 @@ def order_score(events: int, told: Sequence[int]) -> float:
     # Each item is an event, or a line that tells of none, under a number of its own.
     items = [n if n and n not in told[:place] else -place - 1 for place, n in enumerate(told)]
     found = sum(item > 0 for item in items)
-    if not found:
-        return 0.0
     f1 = 2 * found / (events + len(items))
-    union = [*range(1, events + 1), *(item for item in items if item < 0)]
-    if len(union) == 1:
-        return f1
-    last = len(union) + 1
-    ours = [items.index(item) + 1 if item in items else last for item in union]
-    theirs = [item if item > 0 else last for item in union]
-    tau = float(kendalltau(theirs, ours, variant="b").statistic)
-    return f1 * (tau + 1) / 2 if tau == tau else 0.0
+    return f1 * _tau(events, items) if found and events + len(items) - found > 1 else f1
+
+
+def tau_norm(events: int, answer: str, told: Sequence[int]) -> float:
+    """Kendall's tau-b of the events and of the lines of an answer, brought to 0..1, as the authors report it.
+
+    `told` has the event of each line that is not blank. Blank lines count as a line that tells of nothing; equal lines
+    are one, with the place of the last. It may be above 0 where no event is told, and is 0 where tau-b is not defined.
+    """
+    items: list[int | str] = []
+    numbers = iter(told)
+    for line in answer.split("\n"):
+        number = next(numbers) if line.strip() else 0
+        items.append(number if number and number not in items else line)
+    return _tau(events, items)
+
+
+def _tau(events: int, items: Sequence[int | str]) -> float:
+    """Tau-b of the order of the events, from 1, and of the items; what either lacks comes last in it."""
+    union = list(dict.fromkeys([*range(1, events + 1), *items]))
+    if len(union) < 2:
+        return 0.0
+    last, places = len(union) + 1, {item: place for place, item in enumerate(items, start=1)}
+    theirs = [min(place, events + 1) for place in range(1, last)]
+    tau = float(kendalltau(theirs, [places.get(item, last) for item in union], variant="b").statistic)
+    return (tau + 1) / 2 if tau == tau else 0.0
 
 
 def score_criteria(

@@ -13,23 +13,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from eval.making.replies import Score
+from eval.making.prompts import Prompt
 from eval.metrics.answers import normalise
 from eval.runs.run import drop_partial_line, write_atomically
 from eval.types import Watch
 from graph.models.calls import Completion, ModelFailed, Unreachable
-from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from graph.models.json_replies import UnusableReply, ask_for_json
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
@@ -62,24 +61,28 @@ def check_question(question: str, answer: str, asked: set[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GenerationPlan:
-    """How parts are made: by which model, by which draws, and the lowest score from 0 to 10 that is kept."""
+    """How parts are made: by which model, by which draws, and the lowest score from 0 to 10 that is kept.
+
+    `options` are those of the benchmark, such as how many questions are made of a memory.
+    """
 
     model: str
     seed: int = 0
     threshold: int = 6
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The plan as its file has it."""
+        fields = asdict(self)
+        return json.dumps(fields | fields.pop("options"))
 
 
-class Part(BaseModel):
-    """A finished part, as its file has it; the number of replies to it, and what was left out by step and reason."""
+Part = dict[str, Any]
+"""A finished part as in its file: `replies` to it, what was `left_out` by step and reason, and what its recipe made."""
 
-    replies: int = 0
-    left_out: dict[str, int] = {}
+_PART = TypeAdapter(Part)
 
-
-AnyPlan = TypeVar("AnyPlan", bound=GenerationPlan)
-AnyPart = TypeVar("AnyPart", bound=Part)
 Item = TypeVar("Item")
-Reply = TypeVar("Reply", bound=StrictReply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +96,21 @@ class Generated:
 
 
 @dataclass(slots=True)
-class Generation(Generic[AnyPlan]):
+class Generation:
     """One run that makes the parts of a benchmark in a folder, as far as it lacks them.
 
     `make` may be called for several kinds of parts; `account` and `nothing` speak of all of them.
     """
 
     folder: Path
-    plan: AnyPlan
-    prompts: Mapping[str, str]
+    plan: GenerationPlan
+    prompts: Mapping[str, Prompt]
     model: BaseChatModel
     watch: Watch
     parts: list[Part] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
-    def make(
-        self, kind: str, items: Sequence[Item], shape: type[AnyPart], make: Callable[[Item, Writer], AnyPart]
-    ) -> Sequence[AnyPart]:
+    def make(self, kind: str, items: Sequence[Item], make: Callable[[Item, Writer], Part]) -> list[Part]:
         """Make a part of each item. Those that cannot be made are missing.
 
         Raises:
@@ -119,11 +120,11 @@ class Generation(Generic[AnyPlan]):
         place = self.folder / f"{kind}s"
         place.mkdir(exist_ok=True)
         files = {number: place / f"{number}.json" for number in range(1, len(items) + 1)}
-        made = {number: _read(file, shape) for number, file in files.items() if file.exists()}
+        made = {number: _read(file) for number, file in files.items() if file.exists()}
         for number, item in enumerate(items, start=1):
             if number in made:
                 continue
-            finished = [made[each] for each in sorted(made)]
+            finished = [part for _, part in sorted(made.items())]
             writer = Writer(self, f"{kind} {number}", finished, place / f"{number}.replies")
             try:
                 part = make(item, writer)
@@ -135,21 +136,20 @@ class Generation(Generic[AnyPlan]):
                     "same command again to go on"
                 ) from fault
             else:
-                part.replies, part.left_out = writer.replies, dict(writer.left_out)
-                write_atomically(files[number], part.model_dump_json(indent=1).encode())
-                made[number] = part
+                made[number] = {"replies": writer.replies, "left_out": dict(writer.left_out)} | part
+                _write(files[number], made[number])
             writer.file.unlink(missing_ok=True)
-        parts = [made[number] for number in sorted(made)]
+        parts = [part for _, part in sorted(made.items())]
         self.parts += parts
         return parts
 
     def write(self, name: str, value: object) -> None:
         """Write a file of the benchmark as JSON."""
-        write_atomically(self.folder / name, json.dumps(value, ensure_ascii=False, indent=1).encode())
+        _write(self.folder / name, value)
 
     def account(self, counts: Mapping[str, int]) -> Generated:
         """The account of what was made, with what the files hold."""
-        return Generated(counts, sum(part.replies for part in self.parts), self._left_out(), self.failed)
+        return Generated(counts, sum(part["replies"] for part in self.parts), self._left_out(), self.failed)
 
     def nothing(self, what: str) -> GenerationStopped:
         """The error that nothing came out that can be asked, with the reasons."""
@@ -158,23 +158,27 @@ class Generation(Generic[AnyPlan]):
 
     def _open_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        file, text = self.folder / "generation.json", json.dumps(asdict(self.plan))
+        file, text = self.folder / "generation.json", self.plan.to_json()
         if file.exists() and (before := file.read_text("utf-8")) != text:
             raise GenerationStopped(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
         write_atomically(file, text.encode())
 
     def _left_out(self) -> Mapping[str, int]:
         """What was left out over all parts, the most frequent first."""
-        return dict(sum((Counter(part.left_out) for part in self.parts), Counter[str]()).most_common())
+        return dict(sum((Counter(part["left_out"]) for part in self.parts), Counter[str]()).most_common())
 
 
-def _read(file: Path, shape: type[AnyPart]) -> AnyPart:
+def _read(file: Path) -> Part:
     try:
-        return shape.model_validate_json(file.read_bytes())
+        return _PART.validate_json(file.read_bytes())
     except ValidationError as fault:
         raise GenerationStopped(
             f"{file} is damaged ({fault.errors()[0]['msg']}). Delete it to make it again"
         ) from fault
+
+
+def _write(file: Path, value: object) -> None:
+    write_atomically(file, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
 def _with_numbers(reasons: Mapping[str, int]) -> list[str]:
@@ -197,9 +201,9 @@ class Writer:
     number, old and new.
     """
 
-    generation: Generation[Any]
+    generation: Generation
     part: str
-    finished: Sequence[Any]
+    finished: Sequence[Part]
     file: Path
     step: str = ""
     replies: int = 0
@@ -213,6 +217,11 @@ class Writer:
         for line in self.file.read_bytes().splitlines() if self.file.exists() else ():
             kept = json.loads(line)
             self._kept[kept["asked"]].append(kept["reply"])
+
+    @property
+    def plan(self) -> GenerationPlan:
+        """How the part is made."""
+        return self.generation.plan
 
     @property
     def place(self) -> str:
@@ -232,20 +241,21 @@ class Writer:
             yield item
         self.generation.watch(self.place, len(items), len(items))
 
-    def ask(self, shape: type[Reply], name: str = "", /, **data: object) -> Reply:
-        """Return a reply about the data to the prompt of a name, by default the shape's.
+    def ask(self, name: str, **data: object) -> Any:  # noqa: ANN401  # of the form that the prompt says
+        """Return the reply about the data to the prompt of a name, with the fields of its form.
 
         Raises:
-            LeftOut: two replies do not have the shape, or there is none.
+            LeftOut: two replies do not have the form, or there is none.
             Unreachable: the model may reply another time.
         """
-        text = prompt(self.generation.prompts[name or shape.__name__], data)
+        prompt = self.generation.prompts[name]
+        text = prompt.fill(data)
         asked = sha256(text.encode()).hexdigest()
         if self._kept[asked]:
             self.replies += 1
-            return shape.model_validate(self._kept[asked].pop(0))
+            return prompt.reply.model_validate(self._kept[asked].pop(0))
         replies: list[Completion] = []
-        request = ask_for_json(self.generation.model, [("human", text)], shape, replies, max_tokens=MAX_TOKENS)
+        request = ask_for_json(self.generation.model, [("human", text)], prompt.reply, replies, max_tokens=MAX_TOKENS)
         try:
             reply = asyncio.run(request)
         except Unreachable:
@@ -258,21 +268,21 @@ class Writer:
             file.write(json.dumps({"asked": asked, "reply": reply.model_dump()}, ensure_ascii=False) + "\n")
         return reply
 
-    def require(self, what: str, shape: type[Reply], /, **data: object) -> Reply:
-        """Return a reply that the part cannot do without; `what` begins the message if there is none."""
+    def require(self, name: str, missing: str, **data: object) -> Any:  # noqa: ANN401  # as `ask`
+        """Return a reply that the part cannot do without; `missing` begins the message if there is none."""
         try:
-            return self.ask(shape, **data)
+            return self.ask(name, **data)
         except LeftOut as fault:
-            raise LeftOut(f"{what}{fault.__cause__}") from fault
+            raise LeftOut(f"{missing}{fault.__cause__}") from fault
 
-    def score(self, name: str, too_low: str, /, **data: object) -> int:
+    def score(self, name: str, too_low: str, **data: object) -> int:
         """Return the score from 0 to 10 that the model gives by the prompt of a name.
 
         Raises:
             LeftOut: it is below the threshold, for the reason `too_low`, or there is no usable reply.
         """
-        score = self.ask(Score, name, **data).score
-        leave_out_if(score < self.generation.plan.threshold, too_low)
+        score = int(self.ask(name, **data).score)
+        leave_out_if(score < self.plan.threshold, too_low)
         return score
 
     @contextmanager
@@ -286,16 +296,3 @@ class Writer:
     def drop(self, reason: str) -> None:
         """Count something that this step leaves out."""
         self.left_out[f"{self.step}: {reason}"] += 1
-
-
-def read_prompts(module: str) -> dict[str, str]:
-    """The instructions beside a module's file, by name: prompts.toml. Its text `form`, if any, replaces {form}."""
-    texts: dict[str, str] = tomllib.loads(Path(module).with_name("prompts.toml").read_text("utf-8"))
-    form = texts.pop("form", "")
-    return {name: text.replace("{form}", form) for name, text in texts.items()}
-
-
-def prompt(instruction: str, data: Mapping[str, object]) -> str:
-    """The data, a line each as JSON, then the instruction."""
-    lines = (f"{name.replace('_', ' ').capitalize()}: {quoted(value)}" for name, value in data.items())
-    return "\n".join(lines) + f"\n\n{instruction}"

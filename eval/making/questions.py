@@ -8,12 +8,14 @@ the times it asks about. A fact that the graph lacks may still have been said: t
 is only as certain as the graph is complete.
 """
 
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import chain, zip_longest
+from pathlib import Path
 from random import Random
 
 from eval.making.quads import Knowledge, Quad, folded, history_quads
@@ -25,32 +27,11 @@ CHOICES = 5
 LONGEST_TAIL = 80
 """Most characters of a tail that is offered as a choice; longer ones are descriptions."""
 
-TRIVIAL = frozenset({"name", "protagonist"})
-"""Relations whose question would contain its answer."""
-
 UNKNOWN_SHARE = 4
 """Each of the two unanswerable kinds has at most one question for so many answerable ones."""
 
-THEN_AND_NOW = {
-    "home": ("Where did {who} live {when}?", "Where {do} {who} live now?"),
-    "employer": ("Who did {who} work for {when}?", "Who {do} {who} work for now?"),
-    "occupation": ("What did {who} work as {when}?", "What {do} {who} work as now?"),
-    "job": ("What did {who} work as {when}?", "What {do} {who} work as now?"),
-    "place of work": ("Where did {who} work {when}?", "Where {do} {who} work now?"),
-    "dating with": ("Who did {who} date {when}?", "Who {do} {who} date now?"),
-    "date of birth": ("When is {whose} date of birth?", "When is {whose} date of birth?"),
-    "birthday": ("When is {whose} birthday?", "When is {whose} birthday?"),
-}
-"""Questions for a relation in the past and in the present; other relations are asked for by name."""
-
-SOMEBODY = ("Who was {whose} {relation} {when}?", "Who is {whose} {relation} now?")
-SOMETHING = ("What was {whose} {relation} {when}?", "What is {whose} {relation} now?")
-SEVERAL = ("What were {whose} {relation} {when}?", "What are {whose} {relation} now?")
-LASTING = frozenset({"mother", "father", "son", "daughter", "sister", "brother"})
-"""Last words of relations that are asked for without a time of their own (DialSim, Kim et al. 2024, table 7)."""
-
-SELF = frozenset({"you", "user", "i", "me"})
-"""Names of the user in a bank; questions about the user are in the first person."""
+WORDING = tomllib.loads(Path(__file__).with_name("wording.toml").read_text("utf-8"))
+THEN_AND_NOW: Mapping[str, Sequence[str]] = WORDING["then_and_now"]
 
 DAY = timedelta(days=1)
 MOMENT = timedelta(seconds=1)
@@ -119,7 +100,7 @@ class _Maker:
         self.graph = graph
         self.life = life
         self.seed = seed
-        self.usable = [q for q in graph.quads if q.relation not in TRIVIAL and _can_be_asked(q)]
+        self.usable = [q for q in graph.quads if q.relation not in WORDING["trivial"] and _can_be_asked(q)]
         self.stores = {quad.relation: quad.store for quad in self.usable}
 
     def hops(self, count: int) -> Iterator[Probe]:
@@ -167,7 +148,7 @@ class _Maker:
     def _forms(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
         """The queries to try, in order; over two relations with a time for each, unless the first lasts."""
         first = way[0]
-        if len(way) == 1 or first.relation.split()[-1] in LASTING or not (first.since or first.until):
+        if len(way) == 1 or first.relation.split()[-1] in WORDING["lasting"] or not (first.since or first.until):
             yield from self._with_one_time(way, rng)
             return
         held = self._when_valid(way[:1])
@@ -269,7 +250,7 @@ def word(
     or a day. With a time of its own for the first of two relations (DialSim, Kim et al. 2024, table 7):
     "Ana had a landlord in March 2026. Where did the landlord live on 3 May 2026?"
     """
-    who, whose, do = ("I", "my", "do") if head.casefold() in SELF else (head, f"{head}'s", "does")
+    who, whose, do = ("I", "my", "do") if head.casefold() in WORDING["self"] else (head, f"{head}'s", "does")
     if first:
         relation, *rest = relations
         article = "" if _is_plural(relation) else "an " if relation[:1] in "aeiou" else "a "
@@ -278,10 +259,10 @@ def word(
         who, do = f"{whose} {relation}", "does"
         whose = f"{who}'s"
     relation = relations[-1]
-    other = SEVERAL if _is_plural(relation) else SOMETHING
-    forms = THEN_AND_NOW.get(relation) or (SOMEBODY if store == "relationship" else other)
+    thing = "several" if _is_plural(relation) else "something"
+    forms = THEN_AND_NOW.get(relation) or WORDING["by_name"]["somebody" if store == "relationship" else thing]
     when = _when(span) if span else ""
-    return forms[0 if span else 1].format(who=who, whose=whose, do=do, relation=relation, when=when)
+    return str(forms[0 if span else 1]).format(who=who, whose=whose, do=do, relation=relation, when=when)
 
 
 def _is_plural(relation: str) -> bool:

@@ -69,13 +69,15 @@ class OpaqueIds:
 class BenchmarkIds:
     """The ids of one persona's sessions and memories, as the benchmark has them.
 
-    A memory can hold several turns: a round, a session, or the turns that a learned memory was drawn from.
+    A memory can hold several turns: a round, a session, or the turns that a learned memory was drawn from. `unindexed`
+    are the turns whose words no memory is found by.
     """
 
     def __init__(self, bank: Bank, persona_id: int, opaque: OpaqueIds) -> None:
         self._bank = bank
         self._persona_id = persona_id
         self._opaque = opaque
+        self.unindexed: set[str] = set()
         self._holds: dict[str, tuple[str, ...]] = {}
         self._units: set[str] = set()
         self._sessions: dict[int, str] | None = None

@@ -164,7 +164,11 @@ class MemoryUnderTest:
         return kind == "both" or (store in SEMANTIC) == (kind == "semantic")
 
     def _rewrite(self, session: SessionDraft) -> SessionDraft:
-        draft, holds = self._rewriter.rewrite(self._opaque.hide_session(session))
+        hidden = self._opaque.hide_session(session)
+        if self.experiment.indexed == "user":
+            others = (turn.external_id for turn in hidden.turns if turn.role != "user")
+            self._ids.unindexed.update(map(self._opaque.original, others))
+        draft, holds = self._rewriter.rewrite(hidden)
         for external_id, units in holds.items():
             self._ids.record(external_id, units)
         return draft
@@ -195,6 +199,7 @@ class MemoryUnderTest:
             is_setting = given.startswith(SETTING)
             named = self._candidates(probe) if is_setting else self._evidence(probe.gold)
             self._searcher.is_named = lambda memory: self._ids.holds_any(memory, named)
+        self._searcher.query = probe.query or (question or probe.question if self.experiment.words == "spaces" else "")
         started = time.perf_counter()
         read = self._read_times(question or probe.question, probe.asked_at)
         answer = self._assistant.ask(self._message(probe, question, dialogue, read))
@@ -213,7 +218,7 @@ class MemoryUnderTest:
         self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = (), read: TimeRange | None = None
     ) -> Ask:
         asked = question or probe.question
-        shown = show(asked, probe.choices, self.experiment.simulation.answers)
+        shown = probe.shown or show(asked, probe.choices, self.experiment.simulation.answers)
         return Ask(
             self._persona,
             asked,

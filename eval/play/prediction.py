@@ -93,7 +93,9 @@ def trim_ranking(ranking: Iterable[RankedHit]) -> Iterator[RankedHit]:
 
 def _ranked(hit: Hit, ids: BenchmarkIds) -> RankedHit:
     place: Place = "filtered" if hit.dropped == "time" else "read" if hit.kept else "beyond"
-    return RankedHit(ids.units_of(hit.memory), ids.session_of(hit.memory), hit.memory.store, round(hit.score, 5), place)
+    units, session = ids.units_of(hit.memory), ids.session_of(hit.memory)
+    indexed = tuple(unit for unit in units if unit not in ids.unindexed) if ids.unindexed else ()
+    return RankedHit(units, session, hit.memory.store, round(hit.score, 5), place, indexed)
 
 
 def _shown(hit: Hit, ids: BenchmarkIds) -> ShownHit:

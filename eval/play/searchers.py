@@ -32,13 +32,14 @@ class ExperimentSearcher(Searcher):
     """Finds what an experiment gives the reader; another `experiment` may be set before each question.
 
     `is_named` tells which memories are evidence for the current question, or candidates in a setting of the benchmark;
-    set it before each.
+    `query`, where it is not empty, is what is searched for in place of the question. Set both before each.
     """
 
     def __init__(self, bank: Bank, embedder: Embedder, experiment: Experiment) -> None:
         super().__init__(bank, embedder)
         self.experiment = experiment
         self.is_named: Callable[[Memory], bool] = lambda memory: False
+        self.query = ""
 
     def search(
         self,
@@ -52,8 +53,12 @@ class ExperimentSearcher(Searcher):
         given, settings, subject = self.experiment.given, settings or SearchSettings(), subject or Subject()
         if given == "nothing" or not views:
             return ()
+        if self.query:
+            views = self.views([self.query])
         if given not in ("memory", "wrong"):
             return self._select(persona_id, views, as_of)
+        if self.experiment.words == "spaces":
+            return _best(self._by_spaces(persona_id, as_of), settings.k)
         adjusted = adjustments(self.experiment) if given == "memory" else ()
         ranked = replace(settings, k=max(settings.k, settings.depth)) if adjusted else settings
         hits = super().search(persona_id, views, as_of, ranked, subject)
@@ -69,14 +74,32 @@ class ExperimentSearcher(Searcher):
         "recent" scores them by their place in time, so that a chat model reads as many of the latest as it can.
         """
         given = self.experiment.given
-        known = [m for m in self.bank.memories(persona_id) if m.said_at is None or m.said_at <= as_of]
+        known = self._known(persona_id, as_of)
         wanted = known if given in WHOLE else [m for m in known if self.is_named(m)]
-        wanted.sort(key=lambda m: (m.said_at.timestamp() if m.said_at else 0.0, m.id))
         if given == "recent":
             return tuple(Hit(m, place / len(wanted), {}) for place, m in enumerate(wanted, start=1))
         vectors = self.embedder.encode_document([m.key for m in wanted])
         near = (vectors @ views[0].vector).tolist()
         return tuple(Hit(m, float(s), {"dense": round(float(s), 4)}) for m, s in zip(wanted, near, strict=True))
+
+    def _known(self, persona_id: int, as_of: datetime) -> list[Memory]:
+        """The memories that were known by a moment, in order of time."""
+        known = [m for m in self.bank.memories(persona_id) if m.said_at is None or m.said_at <= as_of]
+        return sorted(known, key=lambda m: (m.said_at.timestamp() if m.said_at else 0.0, m.id))
+
+    def _by_spaces(self, persona_id: int, as_of: datetime) -> tuple[Hit, ...]:
+        """All memories that were known, scored by BM25 over what stands between spaces.
+
+        Like `run_retrieval.py` of LongMemEval's authors: rank-bm25's Okapi with its defaults. Of equal ones the last in
+        time comes first, as there.
+        """
+        from rank_bm25 import BM25Okapi
+
+        known = self._known(persona_id, as_of)[::-1]
+        if not known:
+            return ()
+        scores = BM25Okapi([m.key.split(" ") for m in known]).get_scores(self.query.split(" "))
+        return tuple(Hit(m, float(s), {"lexical": float(s)}) for m, s in zip(known, scores, strict=True))
 
 
 def _best(hits: Sequence[Hit], k: int) -> tuple[Hit, ...]:

@@ -89,7 +89,7 @@ class SessionRewriter:
             told = [_facts_of(group, session.started_at, self.by_user) for group in groups if group]
             return [(replace(turn, text=text), ids) for (turn, ids), text in zip(stored, told, strict=True) if text]
         if self.by_user:
-            keys = ["\n".join(turn.text for turn in group if turn.role == "user") for group in groups if group]
+            keys = [" ".join(turn.text for turn in group if turn.role == "user") for group in groups if group]
             stored = [(replace(turn, key=key), ids) for (turn, ids), key in zip(stored, keys, strict=True) if key]
         if self.is_summed_up:
             return [(self._summed_up(turn, weights), ids) for turn, ids in stored]

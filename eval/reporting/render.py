@@ -23,7 +23,7 @@ HEADLINES: Sequence[str] = _SHOWN["headlines"]
 """The figures to show first, where a benchmark has them."""
 GROUP_METRICS: Sequence[str] = _SHOWN["groups"]
 METRICS: Mapping[str, Mapping[str, str]] = _SHOWN["metrics"]
-"""The `meaning` of a metric and its `name` on the screen, where it has them, in the order of the screen."""
+"""The `meaning` of a metric, its `rule` and its `name` on the screen, where it has them, in the order of the screen."""
 
 PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
 COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
@@ -53,7 +53,7 @@ def to_markdown(report: Report) -> str:
         f"{report.machine}, code {report.code}{'' if report.done else ', UNFINISHED'}\n\nSettings: {settings}"
     )
     figures = _section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))
-    parts = [about, figures, f"{INTERVALS}."]
+    parts = [about, figures, f"{INTERVALS}.", *rules(report.metrics)]
     if report.unjudged:
         parts.append(f"Not judged: {', '.join(report.unjudged)}. Run `python -m eval judge {report.run} MODEL`.")
     for axis, groups in report.by.items():
@@ -77,6 +77,13 @@ def to_markdown(report: Report) -> str:
     )
     parts += [_section(title, rows, header) for title, rows, header in sections if rows]
     return "\n\n".join(parts) + "\n"
+
+
+def rules(names: Iterable[str]) -> list[str]:
+    """How figures of these names are counted, where that needs saying: a list in Markdown, in one text or none."""
+    bases = dict.fromkeys(name.partition("@")[0] for name in names)
+    lines = [f"- {base}: {METRICS[base]['rule']}." for base in bases if "rule" in METRICS.get(base, {})]
+    return ["\n".join(lines)] if lines else []
 
 
 def _section(title: str, rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from eval.benchmarks import BENCHMARKS, UnknownBenchmark, find
 from eval.benchmarks.types import Benchmark, Preset, Row, at_cutoffs, expand, read_names
 from eval.metrics.intervals import INTERVALS
 from eval.play.execute import with_label
-from eval.reporting.render import format_figure, format_fraction, markdown_table, sweep_rows
+from eval.reporting.render import format_figure, format_fraction, markdown_table, rules, sweep_rows
 from eval.reporting.report import Report, report
 from eval.reporting.tuning.choice import FIGURES
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
@@ -117,7 +117,7 @@ def results_to_markdown(done: Results) -> str:
     return (
         f"{about.machine}, {about.date}, code {about.code}; settings as a chat has them, no language model. {portions}."
         f" {INTERVALS}."
-        "\n\n" + markdown_table(rows, HEADER)
+        "\n\n" + "\n\n".join([markdown_table(rows, HEADER), *rules(row[1] for row in rows)])
     )
 
 
@@ -253,7 +253,7 @@ def papers_to_markdown(done: Tables, plan: PaperPlan) -> str:
         about += [f"Of the questions of {preset.ability}."] if preset.ability else []
         about += [_sentence(preset.remark)] if preset.remark else []
         about += [f"Not run, for what they need: {'; '.join(left_out)}."] if left_out else []
-        parts += [" ".join(about), markdown_table(rows, header)]
+        parts += [" ".join(about), markdown_table(rows, header), *rules(preset.metrics)]
     return "\n\n".join(parts)
 
 

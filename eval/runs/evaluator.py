@@ -19,7 +19,7 @@ from eval.play.pooled import pool
 from eval.play.replay import Stop, count_asked
 from eval.play.systems import registry
 from eval.play.understanding.trained_kinds import read_record
-from eval.runs.experiment import Experiment
+from eval.runs.experiment import Experiment, UnknownSetting
 from eval.runs.halves import Half, half_folder, in_half
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Runs, Spec
@@ -244,9 +244,12 @@ def _resolved_settings(experiment: Experiment) -> dict[str, Any]:
 def _requested_benchmark(request: RunRequest) -> Benchmark:
     """Find the benchmark of a request: its own questions or those made from its histories' relations, of one half."""
     benchmark, seed = benchmarks.find(request.benchmark), request.experiment.seed
+    read = benchmark.load_as_authors if request.experiment.questions == "authors" else benchmark.load
+    if read is None:
+        raise UnknownSetting(f"questions=authors: {benchmark.title} is asked as by its authors already")
 
     def load(path: Path) -> Iterator[History]:
-        histories = benchmark.load(path)
+        histories = read(path)
         if request.experiment.questions == "graph":
             histories = (graph_history(history, seed) for history in histories)
         elif request.experiment.questions == "test":

@@ -12,8 +12,8 @@ from eval.play.simulation.choices import Answers
 from eval.play.simulation.names import Names
 from eval.play.systems.contract import MEMOIR
 from graph.settings import PipelineSettings
-from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError
+from memory.settings import BankSettings
 
 Granularity = Literal["turn", "round", "session", "summary", "round-summary", "facts"]
 WHOLE_SESSIONS: Final = ("session", "summary")
@@ -61,9 +61,12 @@ class Experiment:
     `times` is the source of the time filter's times: the words of the question, a chat model that reads them, or the
     dates of its evidence. With `outside` "dropped", nothing from outside these times is found, as in LongMemEval's
     section 5.4; a chat drops it only where a question asks for nothing but a time.
-    `questions` are the benchmark's own, its test questions alone, or one- and two-hop questions made from the history's
-    dated relations. `trained_classifier` is the folder of a classifier that `python -m eval train` made: where
-    `classifier` is "learned", it tells of which kind of memory a question asks, and test questions must be asked.
+    `questions` are the benchmark's own, asked as we do or as its authors' program does, its test questions alone, or
+    one- and two-hop questions made from the history's dated relations. `trained_classifier` is the folder of a
+    classifier that `python -m eval train` made: where `classifier` is "learned", it tells of which kind of memory a
+    question asks, and test questions must be asked.
+    `words` are what BM25 compares: stems, or what stands between spaces, as in LongMemEval's script, which has no other
+    factor of a ranking.
     `pooled` stores all histories for one persona (`eval.play.pooled`) instead of one for each. `system` is the memory
     that is tested: Memoir's, or another (`eval.play.systems`), whose hits the same reader reads.
     """
@@ -78,11 +81,12 @@ class Experiment:
     given: ReaderInput = "memory"
     times: Literal["asked", "model", "oracle"] = "asked"
     outside: Literal["kept", "dropped"] = "kept"
-    questions: Literal["own", "test", "graph"] = "own"
+    questions: Literal["own", "authors", "test", "graph"] = "own"
+    words: Literal["stems", "spaces"] = "stems"
     trained_classifier: str = ""
     pooled: bool = False
     system: str = MEMOIR
-    embedding_model: str = DEFAULT_MODEL
+    embedding_model: str = field(default_factory=lambda: BankSettings().embedding_model)
     simulation: SimulationSettings = field(default_factory=SimulationSettings)
     seed: int = 0
 
@@ -96,7 +100,8 @@ class Experiment:
         """The experiment without its settings of ranking and reading: two that store the same have it in common."""
         pipeline, of_bank = PipelineSettings(), ("learner", "model", "quantization")
         stored = replace(pipeline, **{name: getattr(self.pipeline, name) for name in of_bank})
-        return replace(self, pipeline=stored, strength_days=0.0, given="memory", times="asked", outside="kept")
+        fixed: dict[str, Any] = {"strength_days": 0.0, "given": "memory", "times": "asked", "outside": "kept"}
+        return replace(self, pipeline=stored, words="stems", **fixed)
 
 
 _ADAPTER = TypeAdapter(Experiment)

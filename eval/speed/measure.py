@@ -16,14 +16,16 @@ from eval.play.models import CachedEmbedder
 from eval.reporting.render import markdown_table
 from eval.runs.provenance import machine
 from eval.speed import references
-from eval.speed.asking import TOP, Job, Measured, Ranking, ask
-from eval.speed.references import EXACT_MEANING, EXACT_WORDS, REFERENCES, Corpus, Question, Reference
+from eval.speed.asking import Asks, Measured, ask
+from eval.speed.references import REFERENCES, Corpus, Question, Ranking, Reference
 from eval.speed.synthetic import A_SESSION, BankOfSize, Life, Size, make_bank, sessions_of
 from eval.types import Watch
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search import tokens as lexical
 from memory.search.indexer import BATCH, embed_all
+from memory.search.scoring import SearchSettings
+from memory.search.searcher import Searcher
 from memory.types import PersonaDraft
 
 ENCODED = 20_000
@@ -41,7 +43,9 @@ UNUSED_SESSION = 10_000_000
 THROUGH_BANK, LIBRARY = "through the bank", "sentence-transformers"
 ANY = "any size"
 RETRIEVAL = "retrieval"
-TIE = 1e-3
+TOP, TIE = 10, 1e-3
+ALONE = {"words": (0, "lexical"), "meaning": (1, "dense")}
+"""The weight of meaning in our search by one thing alone, to compare with an exact reference, and its score."""
 
 PACKAGES = ("numpy", "openvino", "torch", "sentence-transformers", "rank-bm25", "bm25s", "tantivy")
 METHOD = (
@@ -138,28 +142,44 @@ def _of_one(
     made: BankOfSize, size: Size, questions: Sequence[str], embedder: Embedder, watch: Watch
 ) -> Iterator[SpeedFigure]:
     (persona,), name, n = made.personas, str(size), len(questions)
-    job = Job(str(made.path), embedder.model, tuple((persona, q) for q in (*questions, questions[0])), n)
-    measured = ask(job, partial(watch, f"{size}: questions"))
-    yield SpeedFigure("query encoding", "ms", name, _milliseconds(measured.encode_s[1:]), n)
-    yield from _opened(measured, name)
+    measured, figures = _asked(made, size, [(persona, q) for q in (*questions, questions[0])], embedder.model, watch)
+    yield from figures
     ours = _milliseconds(measured.search_s[1:])
     yield SpeedFigure(RETRIEVAL, "ms", name, ours, n)
-    corpus = references.read(Bank(made.path), embedder.model, embedder.dimensions)
-    asks = [
-        Question(lexical.content_terms(q), v)
-        for q, v in zip(questions, embedder.encode_query(list(questions)), strict=True)
-    ]
+    bank = Bank(made.path)
+    searcher, corpus = Searcher(bank, embedder), references.read(bank, embedder.model, embedder.dimensions)
+    vectors = embedder.encode_query(list(questions))
+    asks = [Question(lexical.content_terms(q), vector) for q, vector in zip(questions, vectors, strict=True)]
     for reference in REFERENCES:
         if len(corpus.ids) > reference.most:
             yield SpeedFigure(reference.name, "ms", name, {}, 0, f"not run: {reference.why}")
             continue
-        seconds, found = _searched(reference, corpus, asks, partial(watch, f"{size}: {reference.name}"))
+        seconds, exact = _searched(reference, corpus, asks, partial(watch, f"{size}: {reference.name}"))
         theirs = _milliseconds(seconds)
         yield SpeedFigure(reference.name, "ms", name, {**theirs, "ours/theirs": ours["p50"] / theirs["p50"]}, n)
-        if reference is EXACT_WORDS:
-            yield _recall("words", name, [words for words, _ in measured.found], found, corpus)
-        if reference is EXACT_MEANING:
-            yield _recall("meaning", name, [meaning for _, meaning in measured.found], found, corpus)
+        if reference.exact:
+            found = [_ranking(searcher, persona, question, *ALONE[reference.exact]) for question in questions]
+            yield _recall(reference.exact, name, found, exact, corpus)
+
+
+def _asked(
+    made: BankOfSize, size: Size, asks: Asks, model: str, watch: Watch
+) -> tuple[Measured, Sequence[SpeedFigure]]:
+    """What a new process measured that answers these questions, and the figures of its start."""
+    measured, name = ask(made.path, model, asks, partial(watch, f"{size}: questions")), str(size)
+    note = "" if measured.memory_mib else "not available on this system"
+    return measured, (
+        SpeedFigure("query encoding", "ms", name, _milliseconds(measured.encode_s[1:]), len(asks) - 1),
+        SpeedFigure("first answer of a new process, encoder loaded", "s", name, {"": measured.first_s}, 1),
+        SpeedFigure("resident memory of that process", "MiB", name, measured.memory_mib, 1, note),
+    )
+
+
+def _ranking(searcher: Searcher, persona: int, question: str, weight: float, score: str) -> Ranking:
+    """Our ten best by one thing alone."""
+    settings = SearchSettings(dense_weight=weight, neighbours=0)
+    hits = searcher.search(persona, searcher.views([question]), datetime.now(UTC), settings)
+    return sorted(((h.memory.id, h.scores[score]) for h in hits), key=lambda pair: (-pair[1], pair[0]))[:TOP]
 
 
 def _searched(
@@ -192,26 +212,16 @@ def _recall(by: str, size: str, ours: Sequence[Ranking], exact: Sequence[Ranking
 
 def _of_many(made: BankOfSize, size: Size, life: Life, model: str, watch: Watch) -> Iterator[SpeedFigure]:
     """Ask every persona once in random order, then once more in another request."""
-    draw = np.random.default_rng([life.seed, 3])
+    draw, n = np.random.default_rng([life.seed, 3]), size.personas
     asks = []
-    for _ in ("cold", "warm"):
-        for place in draw.permutation(size.personas).tolist():
-            (question,) = life.questions(1, sessions_of(size, place), draw)
-            asks.append((made.personas[place], question))
-    measured = ask(Job(str(made.path), model, tuple(asks)), partial(watch, f"{size}: questions"))
-    name, n = str(size), size.personas
-    yield SpeedFigure("query encoding", "ms", name, _milliseconds(measured.encode_s[1:]), len(asks) - 1)
-    yield from _opened(measured, name)
-    yield SpeedFigure(
-        f"{RETRIEVAL}, a persona's first question", "ms", name, _milliseconds(measured.search_s[1:n]), n - 1
-    )
-    yield SpeedFigure(RETRIEVAL, "ms", name, _milliseconds(measured.search_s[n:]), n)
-
-
-def _opened(measured: Measured, size: str) -> Iterator[SpeedFigure]:
-    yield SpeedFigure("first answer of a new process, encoder loaded", "s", size, {"": measured.first_s}, 1)
-    note = "" if measured.memory_mib else "not available on this system"
-    yield SpeedFigure("resident memory of that process", "MiB", size, measured.memory_mib, 1, note)
+    for place in (place for _ in ("cold", "warm") for place in draw.permutation(n).tolist()):
+        (question,) = life.questions(1, sessions_of(size, place), draw)
+        asks.append((made.personas[place], question))
+    measured, figures = _asked(made, size, asks, model, watch)
+    yield from figures
+    first, again = measured.search_s[1:n], measured.search_s[n:]
+    yield SpeedFigure(f"{RETRIEVAL}, a persona's first question", "ms", str(size), _milliseconds(first), n - 1)
+    yield SpeedFigure(RETRIEVAL, "ms", str(size), _milliseconds(again), n)
 
 
 def _milliseconds(seconds: Sequence[float]) -> dict[str, float]:

@@ -10,6 +10,7 @@ Since a million encodings take an hour, only the first texts get vectors of thei
 import shutil
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -54,23 +55,8 @@ TOPICS = 24
 HOME_EVERY = 50
 """Every so many sessions a home changes, which ends the old fact."""
 
-FUNCTION_WORDS = (
-    "the to and of a i it in you that was is for on my we with so but at have this they me be just had not are or as "
-    "about what your from all like when out up there were if do would how been then our he she his her them some"
-).split()
-NAMES = (
-    "Amina Bo Chandra Dmitri Elif Farid Greta Hiro Ines Jamal Kofi Lin Marta Nadia Olu Pia Quentin Rosa Sven Tariq Uma "
-    "Viktor Wen Ximena Yara Zoltan Aiko Bruno Catalina Davit Esra Fatou Goran Hana Idris Jun Katya Leila Mateo Nia"
-).split()
-DATES = (
-    "yesterday|tomorrow|last Tuesday|in March|on Sunday|on 3 May|next week|in 2019|two weeks ago|at Christmas"
-).split("|")
-FORMS = (
-    "What did {who} say about the {words}?",
-    "When did {who} talk about the {words}?",
-    "Do you remember what {who} told me of {words}?",
-    "How was it with {words} that {who} mentioned?",
-)
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+FUNCTION_WORDS, NAMES = WORDS["function_words"].split(), WORDS["names"].split()
 
 BATCH = 100
 """Sessions in one transaction, as when a large file is imported."""
@@ -107,7 +93,8 @@ class Life:
             named = list(dict.fromkeys(w for w in lexical.words(turn.text) if w in self._known))
             if len(named) >= 4:
                 words = " ".join(named[i] for i in draw.choice(len(named), 4, replace=False))
-                asked.append(FORMS[len(asked) % len(FORMS)].format(who=turn.speaker, words=words))
+                form = WORDS["questions"][len(asked) % len(WORDS["questions"])]
+                asked.append(form.format(who=turn.speaker, words=words))
         return asked
 
     @cached_property
@@ -116,7 +103,9 @@ class Life:
 
     @cached_property
     def _kinds(self) -> tuple[NDArray[np.str_], ...]:
-        return tuple(np.array(words, dtype=object) for words in (FUNCTION_WORDS, content_words(), NAMES, DATES))
+        return tuple(
+            np.array(words, dtype=object) for words in (FUNCTION_WORDS, content_words(), NAMES, WORDS["dates"])
+        )
 
     def _session(self, number: int, started: datetime) -> SessionDraft:
         draw = np.random.default_rng([self.seed, 0, number])

@@ -28,8 +28,7 @@ from eval.tab.views import (
     render_trace,
 )
 from eval.types import Sample, ShownHit
-from memory.exporting.json_values import to_json_values
-from memory.formatting import STORE_NAMES, clip, format_count
+from memory.formatting import STORE_NAMES, clip, format_count, to_json_values
 from memory.tab.events import PRIVATE, Update
 from memory.tab.tables import build_table
 from memory.tab.templates import hint, render

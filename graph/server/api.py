@@ -22,8 +22,8 @@ from graph.state import Ask
 from graph.tab.request import MAX_MESSAGE, asked_at, wait_until_ready
 from memory.bank import journal
 from memory.errors import MemoirError, UnknownMemory
-from memory.exporting.json_values import to_json_values
 from memory.forgetting.forget import forget_memories
+from memory.formatting import to_json_values
 from memory.search.indexer import Indexer
 from memory.search.scoring import SearchSettings
 from memory.types import Store

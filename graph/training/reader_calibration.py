@@ -26,6 +26,7 @@ from graph.readers import line_reader
 from graph.readers.line_reader import Calibration, LineReader
 from graph.readers.notes import LINES
 from graph.training.reader_data import Chat, lines_of, load_chats
+from memory.embedding import minilm
 from memory.embedding.embedder import Embedder
 
 UNDECIDED = frozenset(("outdated", "opposite", "wrong thing of two", "wrong time"))
@@ -108,7 +109,7 @@ def calibrate(asked: Sequence[Asked]) -> Calibration:
 
 def main() -> None:
     """Calibrate the weights in assets/models."""
-    asked = ask(load_chats()[1], LineReader(line_reader.WEIGHTS), Embedder())
+    asked = ask(load_chats()[1], LineReader(line_reader.WEIGHTS), Embedder(minilm.NAME))
     line_reader.recalibrate(calibrate(asked), line_reader.WEIGHTS)
 
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.embedding.embedder import DEFAULT_MODEL, PACKAGED
+from memory.embedding.embedder import PACKAGED
 from memory.errors import WrongModel
 from memory.search.tokens import CJK
 from memory.types import STORES, Store
@@ -117,7 +117,7 @@ class Classifier:
     model: str
 
     @classmethod
-    def load(cls, embedding_model: str = DEFAULT_MODEL) -> Classifier:
+    def load(cls, embedding_model: str) -> Classifier:
         """Read the weights that `python -m graph.training.classifier` wrote for an embedding model.
 
         Raises:

@@ -1,7 +1,7 @@
 """Read and write one user's memory.
 
 Every query for memories names a persona and returns that persona's memories only; those by id and those of turns also
-what the user said to others (`memory.bank.queries.shared`).
+what the user said to others (`memory.bank.queries.memories`).
 """
 
 from collections import defaultdict
@@ -15,8 +15,14 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
-from memory.bank.queries.memories import memories_by_id, read_memories, time_range
-from memory.bank.queries.shared import known_to, persona_list, visible_personas
+from memory.bank.queries.memories import (
+    known_to,
+    memories_by_id,
+    persona_list,
+    read_memories,
+    time_range,
+    visible_personas,
+)
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
 from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
@@ -33,10 +39,10 @@ from memory.types import (
     WriteCounts,
 )
 
+SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s"
+
 NEWEST_FIRST = "ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
 """The order in which memories are shown: pinned ones first, then by when they happened, were said or were stored."""
-
-SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s"
 
 
 class Bank(BankFile):

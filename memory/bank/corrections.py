@@ -14,8 +14,7 @@ from sqlite_utils import Database
 
 from memory.bank import facts, journal, rows
 from memory.bank.bank import Bank
-from memory.bank.queries.memories import memories_by_id
-from memory.bank.queries.shared import known_to
+from memory.bank.queries.memories import known_to, memories_by_id
 from memory.bank.rows import clean, insert, next_id
 from memory.errors import MemoirError
 from memory.types import Memory

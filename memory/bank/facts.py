@@ -11,7 +11,7 @@ from itertools import count
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.bank.queries.shared import known_to
+from memory.bank.queries.memories import known_to
 from memory.bank.rows import clean_draft, insert, link, memory_row, next_id
 from memory.search.quotes import find_quote
 from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Turn, TurnDraft, WriteCounts

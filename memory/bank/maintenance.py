@@ -24,9 +24,12 @@ MAX_PERIODS = 100
 def verify(bank: Bank, model: str) -> list[str]:
     """A description of each fault of a bank; empty if there is none."""
     checks: dict[str, Callable[[Database], Iterator[str]]] = {
-        "file": _check_file,
-        "schema": _check_schema,
-        "links": _check_links,
+        "file": lambda db: (f"file: {line}" for (line,) in db.conn.execute("PRAGMA integrity_check") if line != "ok"),
+        "schema": lambda db: (f"{part}: no Memoir made it; restore a backup" for part in schema.foreign_parts(db.conn)),
+        "links": lambda db: (
+            f"{table} {row}: points to a missing row of {parent}"
+            for table, row, parent, _ in db.conn.execute("PRAGMA foreign_key_check")
+        ),
         "turns": _check_turns,
         "quotes": _check_quotes,
         "memories": _check_memories,
@@ -42,19 +45,6 @@ def verify(bank: Bank, model: str) -> list[str]:
             except Exception as fault:  # damaged bytes raise anything; the other checks still run
                 faults.append(f"{name}: damaged, not checked any further ({fault})")
     return faults
-
-
-def _check_file(db: Database) -> Iterator[str]:
-    return (f"file: {message}" for (message,) in db.conn.execute("PRAGMA integrity_check") if message != "ok")
-
-
-def _check_schema(db: Database) -> Iterator[str]:
-    return (f"{part}: no Memoir made it; restore a backup" for part in schema.foreign_parts(db.conn))
-
-
-def _check_links(db: Database) -> Iterator[str]:
-    missing = db.conn.execute("PRAGMA foreign_key_check")
-    return (f"{table} {row}: points to a missing row of {parent}" for table, row, parent, _ in missing)
 
 
 def _check_turns(db: Database) -> Iterator[str]:

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from memory.cli.errors import print_error
 from memory.dates.expressions import last_moment, read_date
-from memory.exporting.json_values import to_json_values
+from memory.formatting import to_json_values
 from memory.progress import Task
 
 MAX_NUMBER = 2**63 - 1

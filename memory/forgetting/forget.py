@@ -19,7 +19,7 @@ from memory.bank.backup import KEPT_SUFFIX
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion
 from memory.bank.queries.deletion import Selection, Selector, select_everything, select_memories, select_session
-from memory.bank.queries.shared import visible_personas
+from memory.bank.queries.memories import visible_personas
 from memory.bank.rows import json_list
 from memory.bank.unfinished import delete_unfinished, find_unfinished
 from memory.errors import BankUnavailable

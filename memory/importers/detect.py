@@ -113,15 +113,18 @@ def unpack(path: Path) -> Unpacked:
     head = read_head(path)
     if head.startswith(ZIP_SIGNATURES):
         return _unpack_archive(path)
-    if not head.startswith(PNG_SIGNATURE):
-        return Unpacked(_importer_of(path, head), (path,), path.stat().st_size)
-    try:
-        card = read_card(path)
-    except ValueError as fault:
-        raise _unknown(path, f"it looks like a picture, but {fault}") from fault
-    if card is None:
-        raise _unknown(path, "it looks like a picture without a character card in it")
-    return Unpacked(_importer_of(card, read_head(card)), (card,), len(card.content))
+    source: Source = path
+    size = path.stat().st_size
+    if head.startswith(PNG_SIGNATURE):
+        try:
+            source = card = read_card(path)
+        except ValueError as fault:
+            raise _unknown(path, f"it looks like a picture{fault}") from fault
+        head, size = read_head(card), len(card.content)
+    importer = _find_importer(head)
+    if isinstance(importer, str):
+        raise _unknown(source, importer)
+    return Unpacked(importer, (source,), size)
 
 
 def _unpack_archive(path: Path) -> Unpacked:
@@ -236,13 +239,6 @@ def _find_bomb(info: zipfile.ZipInfo) -> str:
     return ""
 
 
-def _importer_of(source: Source, head: bytes) -> Importer:
-    importer = _find_importer(head)
-    if isinstance(importer, str):
-        raise _unknown(source, importer)
-    return importer
-
-
 def _find_importer(head: bytes) -> Importer | str:
     """The importer of a file that starts with these bytes, or why it is of no known format."""
     if reason := _why_unreadable(head):
@@ -270,24 +266,17 @@ def _why_unreadable(head: bytes) -> str:
     if meaning := next((meaning for signature, meaning in SIGNATURES if head.startswith(signature)), ""):
         return f"it looks like {meaning}"
     encoding, mark = find_encoding(head)
-    if not mark and _control_share(head) > MAX_CONTROL_SHARE:
+    controls = 1 - len(head.translate(None, CONTROLS)) / len(head)
+    if not mark and controls > MAX_CONTROL_SHARE:
         utf16 = (head[1:4:2] == b"\x00\x00") != (head[0:3:2] == b"\x00\x00")
         return "it looks like UTF-16 text without a byte-order mark; save it as UTF-8" if utf16 else "it is binary"
-    return _find_undecodable(head, encoding, mark)
-
-
-def _find_undecodable(head: bytes, encoding: str, mark: int) -> str:
     try:
         head[mark:].decode(encoding)
     except UnicodeDecodeError as fault:
         if len(head) >= HEAD_BYTES and fault.end >= len(fault.object):
             return ""
         found = f"byte 0x{fault.object[fault.start]:02x} at offset {fault.start + mark:,}"
-        if not mark and _control_share(head) > 0:
+        if not mark and controls > 0:
             return f"it is binary ({found} is not text)"
         return f"it is not {encoding.upper()} text ({found}); save it as UTF-8"
     return ""
-
-
-def _control_share(head: bytes) -> float:
-    return 1 - len(head.translate(None, CONTROLS)) / len(head)

@@ -20,7 +20,7 @@ from memory.importers.generic import transcript
 from memory.importers.reading.dialogue import ROLE_OF_NAME, name_in_title
 from memory.importers.reading.source import Record
 from memory.progress import Progress, without_progress
-from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, TurnDraft, WriteCounts
+from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
 
 MAX_LISTED_SKIPS = 200
 """The most skips of one history that a report lists; the others are only counted."""
@@ -71,16 +71,13 @@ class History:
             self.turns += len(record.turns)
             self._count_time(record.started_at)
             for turn in record.turns:
-                self._count_turn(turn)
+                self._count_time(turn.said_at)
+                self.has_assistant = self.has_assistant or turn.role == "assistant"
+                if turn.speaker in self.speakers or len(self.speakers) < MAX_SPEAKERS:
+                    self.speakers[turn.speaker] = self.speakers.get(turn.speaker, 0) + 1
         else:
             self.memories += 1
             self._count_time(record.event.start if record.event else record.said_at)
-
-    def _count_turn(self, turn: TurnDraft) -> None:
-        self._count_time(turn.said_at)
-        self.has_assistant = self.has_assistant or turn.role == "assistant"
-        if turn.speaker in self.speakers or len(self.speakers) < MAX_SPEAKERS:
-            self.speakers[turn.speaker] = self.speakers.get(turn.speaker, 0) + 1
 
     def _count_time(self, moment: datetime | None) -> None:
         if moment is not None:

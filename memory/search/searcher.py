@@ -12,8 +12,7 @@ from sqlite_utils import Database
 
 from memory.bank.bank import Bank
 from memory.bank.queries import indexing
-from memory.bank.queries.memories import memories_by_id
-from memory.bank.queries.shared import visible_personas
+from memory.bank.queries.memories import memories_by_id, visible_personas
 from memory.bank.rows import clean
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine.candidates import select

@@ -19,7 +19,7 @@ class Author:
 
     def __call__(self, request):
         text = request["messages"][-1]["content"]
-        (name,) = (name for name, instruction in self.prompts.items() if instruction in text)
+        (name,) = (name for name, prompt in self.prompts.items() if prompt.text in text)
         lines = text.partition("\n\n")[0].split("\n")
         data = {name: json.loads(value) for name, value in (line.split(": ", 1) for line in lines)}
         self.asked.append((name, data))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.torture import attack, crowd, disk, flips, fuzz, kill, servers, soak, upgrade
+from tests.torture import attack, crowd, disk, encoder, flips, fuzz, kill, servers, soak, upgrade
 from tests.torture.outcome import Outcome
 
 Part = Callable[[float, random.Random, Path], Iterator[Outcome]]
@@ -21,6 +21,7 @@ PARTS: dict[str, Part] = {
     "kill": kill.run,
     "disk": disk.run,
     "upgrade": upgrade.run,
+    "encoder": encoder.run,
     "crowd": crowd.run,
     "flips": flips.run,
     "fuzz-import": fuzz.run_import,

@@ -43,9 +43,9 @@ from eval.types import History, Probe
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import dialsim as script_format
-from memory.importers.reading.dialogue import SessionBuilder
-from memory.importers.reading.fields import clean_text, json_type, parse_moment, parse_with_format
-from memory.importers.reading.source import read_head
+from memory.importers.reading.dialogue import ChatLog
+from memory.importers.reading.fields import json_type, parse_moment, parse_with_format
+from memory.importers.reading.source import clean_text, read_head
 from memory.types import PersonaDraft, SessionDraft, Skip
 
 TITLE = "DialSim"
@@ -172,7 +172,8 @@ class _Show:
         moment = parse_with_format(date, "%B %d, %Y") or (parse_moment(date) if date else None)
         day = f"{moment:%Y-%m-%d}" if moment else date or "undated"
         self.days[day] += 1
-        session = SessionBuilder(moment, date, f"{day}#{self.days[day]}", title=where, place=where)
+        log = ChatLog(self.skips)
+        log.begin(SessionDraft((), moment, date, f"{day}#{self.days[day]}", title=where), where)
         if moment is None:
             self.skips.append(
                 Skip(where, f"no readable date ({date[:40]!r}); kept without one and without its questions")
@@ -180,12 +181,10 @@ class _Show:
         script = part.get("script")
         for line in clean_text(script, where, self.skips).splitlines() if isinstance(script, str) else ():
             if (text := line.strip()) and not text.startswith(_CREDITS):
-                script_format.add_line(session, text, where)
-        for record in session.finish():
-            if isinstance(record, SessionDraft):
-                self.of_day[day].append(record.external_id)
-                return _numbered(record)
-            self.skips.append(record)
+                script_format.add_line(log, text, where)
+        for session in log.finish():
+            self.of_day[day].append(session.external_id)
+            return _numbered(session)
         return None
 
 

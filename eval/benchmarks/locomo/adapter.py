@@ -17,6 +17,9 @@ What is remembered is what `memory.importers.benchmarks.locomo` reads.
   several ids in one text ("D8:6; D9:17"), a colon too many ("D:11:26"), a leading zero ("D30:05"). What is no id ("D"),
   or one that the conversation does not have, is left out. A question without evidence is scored by its answer only.
 - populations: "all", and "answerable" for categories 1 to 4.
+- Asked as by the authors (`task_eval/evaluate_gpts.py`), category 2 ends in a hint of the date and category 5 in two
+  choices, which only a model that reads is shown: the search is for the question alone. Their order is random there,
+  and here by a digest.
 - id: the sample's and a digest of question, answer and evidence.
 """
 
@@ -24,7 +27,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -38,19 +41,26 @@ from memory.types import Skip
 TITLE = "LoCoMo"
 
 CATEGORIES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
-ADVERSARIAL = "adversarial"
+ADVERSARIAL, TEMPORAL = "adversarial", "temporal"
+
+DATE_HINT = "Use DATE of CONVERSATION to answer with an approximate date."
+CHOOSE = "Select the correct answer: (a) {} (b) {}. "
+NOT_MENTIONED = "Not mentioned in the conversation"
 
 FILES = ("locomo*.json",)
 BETWEEN_IDS = re.compile(r"[;,\s]+")
 DIA_ID = re.compile(r"D:?([0-9]{1,6}):([0-9]{1,6})")
 
 
-def load(path: Path) -> Iterator[History]:
-    """Yield the history of each conversation; raises `UnreadableFile` if the file is not LoCoMo's, or it breaks off."""
+def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
+    """Yield the history of each conversation, with questions as we ask them, or `as_authors` do.
+
+    Raises `UnreadableFile` if the file is not LoCoMo's, or it breaks off.
+    """
     file = find_file(path, FILES, TITLE, importer.sniff)
     samples = _read_samples(file)
     for imported in gather(importer.read(file)):
-        yield _history(imported, samples.get(imported.persona.external_id, []))
+        yield _history(imported, samples.get(imported.persona.external_id, []), as_authors)
 
 
 def _read_samples(file: Path) -> dict[str, list[Fields]]:
@@ -64,7 +74,7 @@ def _read_samples(file: Path) -> dict[str, list[Fields]]:
     return samples
 
 
-def _history(imported: ImportedHistory, samples: list[Fields]) -> History:
+def _history(imported: ImportedHistory, samples: list[Fields], as_authors: bool) -> History:
     name = imported.persona.external_id
     ids, turns = UniqueIds(), _Turns.of(imported)
     probes = []
@@ -72,7 +82,7 @@ def _history(imported: ImportedHistory, samples: list[Fields]) -> History:
         for value, place in sample.items("qa"):
             fields = Fields.of(value, place, imported.skips)
             if fields.values and (probe := _probe(fields, name, imported.end(), turns, ids)):
-                probes.append(probe)
+                probes.append(_as_authors(probe, fields) if as_authors else probe)
         imported.skips.extend(sample.skips)
     return imported.history(name, probes)
 
@@ -101,6 +111,18 @@ def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: Un
         ability,
         populations=(ALL, ANSWERABLE) if is_answerable else (ALL,),
     )
+
+
+def _as_authors(probe: Probe, fields: Fields) -> Probe:
+    if probe.ability == TEMPORAL:
+        return replace(probe, shown=f"{probe.question} {DATE_HINT}")
+    untrue = fields.text("adversarial_answer") or fields.text("answer")
+    if probe.ability != ADVERSARIAL or not untrue:
+        return probe
+    right = int(short_digest(probe.id), 16) % 2
+    choices = (NOT_MENTIONED, untrue) if right == 0 else (untrue, NOT_MENTIONED)
+    shown = f"{probe.question} {CHOOSE.format(*choices)}"
+    return replace(probe, shown=shown, choices=choices, gold=replace(probe.gold, choice=right))
 
 
 @dataclass(frozen=True, slots=True)

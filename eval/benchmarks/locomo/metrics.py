@@ -7,13 +7,14 @@ It is that of `task_eval/evaluation.py` in github.com/snap-research/locomo (Maha
 import re
 import string
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from eval.benchmarks.locomo.adapter import ADVERSARIAL, CATEGORIES
 from eval.metrics.answers import CITATION_MARK
 from eval.metrics.evidence import Scores
-from eval.types import Sample
+from eval.types import Probe, Sample
 
 MULTI_HOP, OPEN_DOMAIN = CATEGORIES["1"], CATEGORIES["3"]
 
@@ -25,24 +26,38 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def official_scores(sample: Sample) -> Scores:
-    """The script's score of an answer, as `f1_official`; its total counts all five categories.
+    """The script's score of an answer as it was given, `f1_official`, and of what it means, `f1_mapped`.
 
     Categories 2, 3 and 4: `f1`; of category 3 the right answer ends at its first semicolon. Category 1: the right
     answer and the answer are split at commas, and each part of the right one counts as its best match (`split_f1`).
-    Category 5: 1 for an answer that refuses, else 0. Two deviations: what Memoir calls an abstention is a refusal in
-    any words, worth 0 in the other categories, and the marks of citations are left out.
+    Category 5: 1 for an answer that refuses in the words of `REFUSALS`, else 0; a letter stands for its choice. The
+    total counts all five. For `f1_mapped`, an abstention in any words is such a refusal, and worth 0 in the other
+    categories, and the marks of citations are left out.
     """
-    probe, prediction = sample.probe, sample.prediction
-    answer = CITATION_MARK.sub("", prediction.answer)
+    prediction = sample.prediction
+    meant = REFUSALS[0] if prediction.abstained else CITATION_MARK.sub("", prediction.answer)
+    mapped = 0.0 if prediction.abstained and sample.probe.ability != ADVERSARIAL else _score(sample.probe, meant)
+    return {"f1_official": _score(sample.probe, prediction.answer), "f1_mapped": mapped}
+
+
+def _score(probe: Probe, answer: str) -> float:
     if probe.ability == ADVERSARIAL:
-        refuses = prediction.abstained or any(words in answer.lower() for words in REFUSALS)
-        return {"f1_official": float(refuses)}
-    if prediction.abstained:
-        return {"f1_official": 0.0}
+        return float(any(words in _chosen(answer, probe.choices) for words in REFUSALS))
     (gold,) = probe.gold.answers
     if probe.ability == OPEN_DOMAIN:
         gold = gold.split(";")[0]
-    return {"f1_official": split_f1(answer, gold) if probe.ability == MULTI_HOP else f1(answer, gold)}
+    return split_f1(answer, gold) if probe.ability == MULTI_HOP else f1(answer, gold)
+
+
+def _chosen(answer: str, choices: Sequence[str]) -> str:
+    """The answer in lower case; of one or three characters, "a" or "(a)" is the first of two choices, else the second.
+
+    This is `get_cat_5_answer` of `task_eval/evaluate_gpts.py`, for questions that are asked with choices.
+    """
+    plain = answer.strip().lower()
+    if not choices or len(plain) not in (1, 3):
+        return plain
+    return choices[plain not in ("a", "(a)")].lower()
 
 
 def f1(answer: str, gold: str) -> float:

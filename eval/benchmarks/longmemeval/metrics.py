@@ -21,31 +21,34 @@ keeps no more of a ranking than these need (`eval.play.prediction.WIDENED`)."""
 def official_scores(sample: Sample, ks: Sequence[int]) -> Scores:
     """Recall of any and of all evidence and nDCG, at the level of turns and, up to `LAST_SESSION_K`, of sessions.
 
-    At the level of turns, a retrieved item with a marked turn is relevant. At the level of sessions, the ranking is
-    read down to where it has k different sessions; a session is found by an item with a marked turn only, its other
-    turns count as a session of their own, and nDCG is that of the items read. For a ranking of whole sessions this is
-    the script's metric of sessions, for one of turns its `evaluate_retrieval_turn2session`.
+    Every turn takes a rank: a hit with several counts as those of them that it is indexed by, in their order. At the
+    level of sessions, the ranking is read down to where it has k different sessions; a session is found by a marked
+    turn only, its other turns count as a session of their own, and nDCG is that of the turns read, as in the script's
+    `evaluate_retrieval_turn2session`. Hits with several turns of which no two are of one session are whole sessions: at
+    this level each of them takes one rank, as in the script's retrieval of sessions.
     """
     evidence, sessions = frozenset(sample.probe.gold.user_turns), frozenset(sample.probe.gold.user_sessions)
     if not evidence:
         return {}
-    items = list(_items(sample.prediction.found, evidence))
-    ranking = [name for name, _, _ in items]
-    relevant = {name for name in ranking if name in evidence} | evidence.difference(*(units for _, _, units in items))
+    hits = list(_new_turns(sample.prediction.found))
+    ranking = [turn for turns, _ in hits for turn in turns]
+    whole = len(ranking) > len(hits) == len({session for _, session in hits})
+    ranked = hits if whole else [((turn,), session) for turns, session in hits for turn in turns]
     found = [
-        session if name in evidence or session not in sessions else f"{session}, without evidence"
-        for name, session, _ in items
+        session if session not in sessions or not evidence.isdisjoint(turns) else f"{session}, without evidence"
+        for turns, session in ranked
     ]
+    names, relevant = (found, sessions) if whole else (ranking, evidence)
     scores: Scores = {}
     for k in ks:
-        scores[f"turn_recall_any_official@{k}"] = recall_any(ranking, relevant, k)
-        scores[f"turn_recall_all_official@{k}"] = recall_all(ranking, relevant, k)
-        scores[f"turn_ndcg_official@{k}"] = ndcg_longmemeval(ranking, relevant, k)
+        scores[f"turn_recall_any_official@{k}"] = recall_any(ranking, evidence, k)
+        scores[f"turn_recall_all_official@{k}"] = recall_all(ranking, evidence, k)
+        scores[f"turn_ndcg_official@{k}"] = ndcg_longmemeval(ranking, evidence, k)
         if k <= LAST_SESSION_K:
             depth = _depth(found, k)
             scores[f"session_recall_any_official@{k}"] = recall_any(found, sessions, depth)
             scores[f"session_recall_all_official@{k}"] = recall_all(found, sessions, depth)
-            scores[f"ndcg_official@{k}"] = ndcg_longmemeval(ranking, relevant, depth)
+            scores[f"ndcg_official@{k}"] = ndcg_longmemeval(names, relevant, depth)
     return scores
 
 
@@ -64,14 +67,14 @@ def _dcg(gains: Sequence[float]) -> float:
     return sum(gain / max(1.0, math.log2(rank)) for rank, gain in enumerate(gains, start=1))
 
 
-def _items(found: Iterable[RankedHit], evidence: Set[str]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """The items that add turns of sessions: named by one turn, a marked one if there is any; its session; its turns."""
+def _new_turns(found: Iterable[RankedHit]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The turns that each hit of a session adds to those before it, and its session."""
     seen: set[str] = set()
     for hit in found:
-        units = tuple(unit for unit in hit.units if unit not in seen)
-        if units and hit.session and hit.place != "filtered":
-            seen.update(units)
-            yield next((unit for unit in units if unit in evidence), units[0]), hit.session, units
+        turns = tuple(turn for turn in hit.indexed or hit.units if turn not in seen)
+        if turns and hit.session and hit.place != "filtered":
+            seen.update(turns)
+            yield turns, hit.session
 
 
 def _depth(sessions: Sequence[str], k: int) -> int:

@@ -21,6 +21,8 @@ What is remembered is what `memory.importers.benchmarks.madial` reads.
 - gold.items: relevant-id as text. ability: "proactive" with the scene of the first of them ("proactive: Activity"). The
   official files do not say which dialogues are passive; generated ones do ("recall": "passive"), and then each kind of
   recall is a population.
+- Asked as by the authors (`Embedding.py`), the search is for the dialogue up to the test-turn as it stands in the file,
+  and a memory is indexed by its scene, emotion and event as Python prints them in a dictionary.
 - An entry without a speaker ('"Great!"', "<Great!>") is said by the other one than the entry before it.
 - id: the user and a digest of the dialogue. populations: "all".
 - candidates: the memories that settings 1 to 3 give the model (`candidates`), without those that are not in the bank of
@@ -74,15 +76,19 @@ UTTERANCE = re.compile(r"[\"“”]?<(?P<speaker>[^<>:：\"“”]{1,40})>\s*[:�
 MARKS = '"“”'
 
 
-def load(path: Path) -> Iterator[History]:
-    """Yield the history of each user with dialogues; raises `UnreadableFile` for missing, ambiguous or broken files."""
+def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
+    """Yield the history of each user with dialogues, searched for as we do, or `as_authors` do.
+
+    Raises `UnreadableFile` for missing, ambiguous or broken files.
+    """
     file = _find_dialogues(path)
-    lines = list(read_objects(file))
-    dialogues = [line for line in lines if isinstance(line, Fields)]
+    skips: list[Skip] = []
+    dialogues = list(read_objects(file, skips))
     names = USERS | {user: name for user, name in map(_speaker, dialogues) if user and name}
     bank = gather(importer.read(_find_bank(file)))
     early_skips = [skip for part in bank for skip in part.skips]
-    early_skips += [in_file(file, line) for line in lines if isinstance(line, Skip)]
+    early_skips += [in_file(file, skip) for skip in skips]
+    skips.clear()
     candidates = read_candidates(file, DIALOGUE)
     users: dict[str, list[Fields]] = {}
     for line in dialogues:
@@ -94,7 +100,8 @@ def load(path: Path) -> Iterator[History]:
         imported = _imported_for(bank, user, names)
         imported.skips.extend(early_skips)
         early_skips = []
-        yield _history(imported, file, own, names.get(user, user), candidates)
+        history = _history(imported, file, own, names.get(user, user), candidates)
+        yield (_with_labels if as_authors else _with_last_message)(history)
 
 
 def _find_dialogues(path: Path) -> Path:
@@ -166,12 +173,23 @@ def _history(
     return imported.history(imported.persona.external_id, probes)
 
 
+def _with_last_message(history: History) -> History:
+    return replace(history, probes=tuple(replace(probe, query="") for probe in history.probes))
+
+
+def _with_labels(history: History) -> History:
+    keys = (str({"scene": m.scene, "emotion": m.emotion, "event": m.text}) for m in history.memories)
+    indexed = (replace(memory, key=key) for memory, key in zip(history.memories, keys, strict=True))
+    return replace(history, memories=tuple(indexed))
+
+
 def _probe(
     line: Fields, imported: ImportedHistory, memories: dict[str, MemoryDraft], name: str, candidates: CandidatesOf
 ) -> Probe | None:
     turns = read_dialogue(line, name)
-    test_turn = next((value for value, _ in line.items("test-turn")), None)
-    before = [s.turn for s in turns if isinstance(test_turn, int) and s.index < test_turn]
+    first = next((value for value, _ in line.items("test-turn")), None)
+    test_turn = first if isinstance(first, int) else -1
+    before = [s.turn for s in turns if s.index < test_turn]
     asked = max((n for n, turn in enumerate(before) if turn.role == "user"), default=None)
     if asked is None:
         line.report("test-turn", "expected the place of a reply after something that the user says; not asked")
@@ -189,6 +207,7 @@ def _probe(
         populations=(ALL, marked) if marked else (ALL,),
         dialogue=tuple(before[:asked]),
         candidates={setting: tuple(m for m in names if m in memories) for setting, names in given.items()},
+        query="".join(map(str, line.values["dialogue"][:test_turn])),
     )
 
 

@@ -48,9 +48,9 @@ def read_candidates(dialogues: Path, part: str) -> CandidatesOf:
     mixed: dict[Key, tuple[str, ...]] = {}
     for file in sorted(dialogues.parent.glob("*top_20*.json")):
         if (RETRIEVED,) in outline(read_head(file)):
-            retrieved |= {_key(line, "user-id"): _ids(line, RETRIEVED) for line in _lines(file)}
+            retrieved |= {_key(line, "user-id"): _ids(line, RETRIEVED) for line in read_objects(file, [])}
     for file in sorted(dialogues.parent.glob(f"{dialogues.name.split(part)[0]}{part}-setting*.json")):
-        lines = list(_lines(file))
+        lines = list(read_objects(file, []))
         found = {_key(line, "dialogue"): _ids(line, "memory_ids") for line in lines}
         (mixed if all(map(_has_only_the_first, lines)) else retrieved).update(found)
 
@@ -68,10 +68,6 @@ def read_candidates(dialogues: Path, part: str) -> CandidatesOf:
         return by_setting
 
     return candidates
-
-
-def _lines(file: Path) -> list[Fields]:
-    return [line for line in read_objects(file) if isinstance(line, Fields)]
 
 
 def _key(line: Fields, name: str) -> Key:

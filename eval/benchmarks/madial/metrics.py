@@ -13,6 +13,9 @@ from eval.metrics.retrieval import check_arguments
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
+WEIGHTS: Mapping[int, tuple[float, ...]] = {1: (1.0,), 2: (0.5, 0.5), 3: (0.33, 0.33, 0.33), 4: (0.25,) * 4}
+"""What the authors' script weighs the orders of n-grams with; those of BLEU-3 do not add up to 1."""
+
 
 def ndcg_madial(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     """nDCG@k as MADial-Bench computes it: the ideal ranking is the hits among the first k, moved to the front.
@@ -27,11 +30,11 @@ def ndcg_madial(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
 
 
 def bleu(reply: str, references: Sequence[str], *, n: int) -> float:
-    """Sentence BLEU of 1- to n-grams (Papineni et al. 2002) as the authors' evaluate.py computes it, by sacrebleu.
+    """Sentence BLEU of 1- to n-grams (Papineni et al. 2002) as the authors' evaluate.py computes it, by NLTK.
 
-    With case, words split at spaces, and 0.1 for an order without a match (method 1 of Chen and Cherry 2014). Two
-    deviations: Chinese is split as sacrebleu's "zh" does, not by jieba, and a reply of fewer than n words is compared
-    by the n-grams that it has. Of several references the best counts.
+    With case, words split at spaces, and 0.1 for an order without a match (method 1 of Chen and Cherry 2014); of BLEU-3
+    each order weighs .33. One deviation: Chinese is split as sacrebleu's "zh" does, not by jieba. Of several references
+    the best counts. The marks of citations are left out.
     """
     return max(_bleu(CITATION_MARK.sub("", reply), reference, n) for reference in references)
 
@@ -42,7 +45,7 @@ def intra_dist(reply: str, references: Sequence[str], *, n: int) -> float:
     The authors' evaluate.py reports the mean over the replies as Dist-n. It splits words by jieba, also English, where
     spaces count as words; here they are split as for `bleu`.
     """
-    words = _scorer(n, _tokeniser(references[0])).tokenizer(CITATION_MARK.sub("", reply)).split()
+    words = _words(CITATION_MARK.sub("", reply), references[0])
     grams = list(zip(*(words[start:] for start in range(n)), strict=False))
     return len(set(grams)) / len(grams) if grams else 0.0
 
@@ -56,15 +59,18 @@ REPLY_METRICS: Mapping[str, TextMetric] = {
 
 @lru_cache(maxsize=1 << 14)
 def _bleu(reply: str, reference: str, n: int) -> float:
-    return min(_scorer(n, _tokeniser(reference)).sentence_score(reply, [reference]).score / 100, 1.0)
+    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+    words = [_words(reference, reference)], _words(reply, reference)
+    return float(sentence_bleu(*words, WEIGHTS[n], SmoothingFunction().method1))
 
 
-def _tokeniser(reference: str) -> str:
-    return "zh" if IS_CJK.search(reference) else "none"
+def _words(text: str, reference: str) -> list[str]:
+    return _chinese().tokenizer(text).split() if IS_CJK.search(reference) else text.split()
 
 
 @cache
-def _scorer(n: int, tokeniser: str) -> BLEU:
+def _chinese() -> BLEU:
     from sacrebleu.metrics.bleu import BLEU
 
-    return BLEU(tokenize=tokeniser, smooth_method="floor", smooth_value=0.1, max_ngram_order=n, effective_order=True)
+    return BLEU(tokenize="zh")

@@ -68,11 +68,11 @@ def _history(probes_file: Path) -> History:
 
 def _read_probes(file: Path, imported: ImportedHistory) -> Iterator[Probe]:
     ids, known = UniqueIds(), _known(imported)
-    for line in read_objects(file):
-        notes = [line] if isinstance(line, Skip) else line.skips
-        if isinstance(line, Fields) and (probe := _probe(line, known, ids)):
+    skips: list[Skip] = []
+    for line in read_objects(file, skips):
+        if probe := _probe(line, known, ids):
             yield probe
-        imported.skips.extend(in_file(file, note) for note in notes)
+    imported.skips.extend(in_file(file, skip) for skip in skips)
 
 
 def _known(imported: ImportedHistory) -> Known:

@@ -1,7 +1,8 @@
 """Rename the people of a history, so that a model cannot answer from what it knows of a show.
 
 DialSim (Kim et al. 2024, section 3.1.6) asks the same questions under new names and, to be harder, under each other's;
-its table 4 compares both with the characters' own names.
+its table 4 compares both with the characters' own names. Of its three shows the names are the authors', those of other
+histories are drawn.
 """
 
 import re
@@ -21,6 +22,24 @@ NEUTRAL = (
     "Hayden Jamie Jesse Jordan Jules Kendall Lane Leslie Logan Marley Morgan Noel Parker Peyton Quinn Reese Remy Riley "
     "Robin Rowan Sage Sasha Shannon Shawn Sidney Skyler Taylor Terry Tracy"
 ).split()
+
+AUTHORS: Mapping[str, tuple[str, str, str]] = {
+    "friends": (
+        "Monica Chandler Joey Phoebe Rachel Ross",
+        "Patricia James John Jennifer Linda Robert",
+        "Joey Rachel Monica Ross Chandler Phoebe",
+    ),
+    "bigbang": (
+        "Howard Leonard Raj Penny Bernadette Amy Sheldon",
+        "Robert James Michael Jennifer Linda Patricia John",
+        "Amy Howard Penny Raj Sheldon Leonard Bernadette",
+    ),
+    "theoffice": ("Dwight Jim Pam Ryan Michael", "John Robert Jennifer William James", "Ryan Michael Dwight Jim Pam"),
+}
+"""The characters of DialSim's shows, their new names, and each other's (`name_change` in the authors' utils.py).
+
+The authors also replace a name inside of longer words ("Raj" in "Rajesh"); here it stays there.
+"""
 
 DEFAULT = "default"
 """The key of the wording for everybody without one of their own (in LongDialQA's files)."""
@@ -60,6 +79,9 @@ def _new_names(history: History, names: Names, seed: int) -> dict[str, str]:
     people = characters(history)
     if names == "original" or not people:
         return {}
+    own, *others = (each.split() for each in AUTHORS.get(history.id, ("", "", "")))
+    if not set(own).isdisjoint(people):
+        return dict(zip(own, others[names == "swapped"], strict=True))
     if names == "swapped":
         return swapped(people, seed)
     taken = _words(history)

@@ -44,7 +44,7 @@ class FullHistory(Transcript):
 
 
 class Bm25(Transcript):
-    """BM25 over words split at spaces, as in LongMemEval's script (rank-bm25's BM25Okapi)."""
+    """BM25 over words split at spaces, as in LongMemEval's script (rank-bm25's BM25Okapi), speakers among them."""
 
     _indexed: tuple[Sequence[int], object] = ((), None)
 
@@ -53,7 +53,7 @@ class Bm25(Transcript):
         from rank_bm25 import BM25Okapi
 
         if self._indexed[0] != places:
-            self._indexed = places, BM25Okapi([self.turns[n].text.split(" ") for n in places])
+            self._indexed = places, BM25Okapi([self.turns[n].line.split(" ") for n in places])
         index = self._indexed[1]
         assert isinstance(index, BM25Okapi)
         scores: list[float] = index.get_scores(question.split(" ")).tolist()
@@ -61,7 +61,7 @@ class Bm25(Transcript):
 
 
 class Dense(Transcript):
-    """The cosine of the question and each turn, by the encoder of the experiment."""
+    """The cosine of the question and each turn with its speaker, by the encoder of the experiment."""
 
     def __init__(self, folder: Path, embedder: Embedder) -> None:
         super().__init__(folder, embedder)
@@ -70,7 +70,7 @@ class Dense(Transcript):
     def remember(self, session: Session) -> None:
         """Keep the turns of a session with their vectors."""
         super().remember(session)
-        self._vectors += list(self.embedder.encode_document([turn.text for turn in session.turns]))
+        self._vectors += list(self.embedder.encode_document([turn.line for turn in session.turns]))
 
     def scores(self, question: str, places: Sequence[int]) -> Sequence[float]:
         """The cosine of each."""
@@ -90,12 +90,12 @@ class LangGraphStore:
             vectors: list[list[float]] = embedder.encode(list(texts)).tolist()
             return vectors
 
-        self._store = InMemoryStore(index={"dims": embedder.dimensions, "embed": embed, "fields": ["text"]})
+        self._store = InMemoryStore(index={"dims": embedder.dimensions, "embed": embed, "fields": ["line"]})
 
     def remember(self, session: Session) -> None:
         """Put each turn into the store."""
         for turn in session.turns:
-            self._store.put(("turns",), turn.id, {"text": turn.text})
+            self._store.put(("turns",), turn.id, {"text": turn.text, "line": turn.line})
 
     def search(self, question: str, as_of: datetime, k: int) -> Sequence[Found]:
         """What the store finds; it knows no time."""

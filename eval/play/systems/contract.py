@@ -28,6 +28,11 @@ class Turn:
     text: str
     said_at: datetime | None
 
+    @property
+    def line(self) -> str:
+        """The text after its speaker, if somebody said it: a question may name who."""
+        return f"{self.speaker} said: {self.text}" if self.speaker else self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Session:

@@ -18,7 +18,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from eval.play.systems.contract import Found, Session, SystemFailed
-from memory.exporting.json_values import to_json_values
+from memory.formatting import to_json_values
 
 TIMEOUT_SECONDS = 120.0
 """Longest wait for an answer: a system may ask a model for each session."""

@@ -66,6 +66,7 @@ class SystemSearcher(ExperimentSearcher):
         """What the system finds of what was known; the best `k` are read, the others are ranked."""
         if not views or self.experiment.given == "nothing":
             return ()
+        views = self.views([self.query]) if self.query else views
         known = {
             turn: memories
             for turn, memories in self._by_turn(persona_id).items()

@@ -13,7 +13,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from memory.bank.queries import named_queries
-from memory.bank.queries.shared import known_to
+from memory.bank.queries.memories import known_to
 from memory.bank.rows import format_time, json_list
 from memory.errors import MemoirError
 

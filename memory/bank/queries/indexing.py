@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlite_utils import Database
 
-from memory.bank.queries.shared import persona_list
+from memory.bank.queries.memories import persona_list
 
 _WITHOUT_VECTOR = """
 FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?

@@ -1,17 +1,14 @@
 """Read what the user told: facts about them, who is what to whom, and what was said when.
 
-What they told to other personas counts, too, unless one is kept apart (`memory.bank.queries.shared`).
+What they told to other personas counts, too, unless one is kept apart (`memory.bank.queries.memories`).
 """
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from sqlite_utils import Database
-
 from memory.bank import rows
 from memory.bank.bank import Bank
-from memory.bank.queries.memories import read_memories, time_range
-from memory.bank.queries.shared import ended_elsewhere, known_to, visible_personas
+from memory.bank.queries.memories import ended_elsewhere, known_to, read_memories, time_range, visible_personas
 from memory.bank.relations import YOU
 from memory.types import Memory, Relation, TimeSpan
 
@@ -98,19 +95,16 @@ def _read_known(bank: Bank, persona_id: int, as_of: datetime, clauses: str, **mo
 
 def lines_told(bank: Bank, persona_id: int, span: TimeSpan, limit: int, *, not_in: str = "") -> list[Memory]:
     """The latest of what the user said in a span, the oldest first; none from the chat `not_in`."""
-    with bank.reading() as db:
-        return _lines_told(db, persona_id, span, limit, not_in)
-
-
-def _lines_told(db: Database, persona_id: int, span: TimeSpan, limit: int, not_in: str) -> list[Memory]:
-    clauses = f"""
-        WHERE {known_to(db, persona_id)} AND m.store = 'dialogue' AND m.taken_back IS NULL AND t.role = 'user'
-            AND m.said_at >= :start AND m.said_at < :end AND m.session_id NOT IN
+    clauses = """
+        AND m.store = 'dialogue' AND m.taken_back IS NULL AND t.role = 'user' AND m.said_at >= :start
+            AND m.said_at < :end AND m.session_id NOT IN
                 (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat AND external_id <> '')
         ORDER BY m.said_at DESC, m.id DESC LIMIT :limit
     """
     values = {"start": rows.format_time(span.start), "end": rows.format_time(span.end), "limit": limit}
-    return read_memories(db, clauses, {"persona": persona_id, "chat": not_in, **values})[::-1]
+    values |= {"persona": persona_id, "chat": not_in}
+    with bank.reading() as db:
+        return read_memories(db, f"WHERE {known_to(db, persona_id)} {clauses}", values)[::-1]
 
 
 def known_period(bank: Bank, persona_id: int) -> TimeSpan | None:

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterator
 
 from memory.bank.rows import clean
-from memory.importers.reading.dialogue import ChatLog, SessionBuilder, split_utterance
+from memory.importers.reading.dialogue import ChatLog, split_utterance
 from memory.importers.reading.fields import date_problem, parse_moment
-from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, record_reader
-from memory.types import PersonaDraft, Skip, TurnDraft
+from memory.importers.reading.source import Record, Source, head_text, read_lines, record_reader
+from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "DialSim"
 
@@ -36,37 +36,36 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The sessions of one script."""
     name = clean(path.stem)
     yield PersonaDraft(name=name, external_id=name)
-    log = ChatLog()
-    for line in read_clean_lines(path, skips):
+    log = ChatLog(skips)
+    for line in read_lines(path, skips):
         yield None
         if header := HEADER.fullmatch(line.text.strip()):
             yield from log.finish()
-            log.session = _open(header, line.place)
+            _begin(log, header, line.place)
         elif (text := line.text.strip()) and log.session:
-            add_line(log.session, text, line.place)
+            add_line(log, text, line.place)
         elif text:
             yield Skip(line.place, "text before the first session")
         yield from log.hand_over_full()
     yield from log.finish()
 
 
-def _open(header: re.Match[str], place: str) -> SessionBuilder:
+def _begin(log: ChatLog, header: re.Match[str], place: str) -> None:
     date, number = header["date"].strip(), header["number"]
     moment = parse_moment(date, "%B %d, %Y")
     external_id = f"{moment.date() if moment else date}#{number}" if number else ""
-    session = SessionBuilder(moment, date, external_id, place=place)
+    log.begin(SessionDraft((), moment, date, external_id), place)
     if fault := date_problem(moment):
-        session.skips.append(Skip(place, fault))
-    return session
+        log.skips.append(Skip(place, fault))
 
 
-def add_line(session: SessionBuilder, text: str, place: str) -> None:
+def add_line(log: ChatLog, text: str, place: str) -> None:
     """Add a line of the script: a scene, a turn of a speaker, or more of the last turn."""
     if scene := SCENE.fullmatch(text):
-        session.start_turn(TurnDraft(SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place)
+        log.start_turn(TurnDraft(SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place)
     elif utterance := split_utterance(text):
-        session.start_turn(TurnDraft(utterance[0], "other", utterance[1]), place)
-    elif session.turns:
-        session.continue_turn(text)
+        log.start_turn(TurnDraft(utterance[0], "other", utterance[1]), place)
+    elif log.turns:
+        log.continue_turn(text)
     else:
-        session.start_turn(TurnDraft(SCENE_SPEAKER, "other", text), place)
+        log.start_turn(TurnDraft(SCENE_SPEAKER, "other", text), place)

@@ -34,14 +34,10 @@ def read(_: list[Skip], path: Source) -> Iterator[Record]:
     buffered: dict[PersonaDraft, list[MemoryDraft]] = {}
     skips: list[Skip] = []
     try:
-        for line in read_objects(path):
-            if isinstance(line, Skip):
-                skips.append(line)
-                continue
+        for line in read_objects(path, skips):
             for key, fields in line.object_entries():
                 if memory := _read_memory(key, fields):
                     buffered.setdefault(_find_persona(fields.text("user-id")), []).append(memory)
-            skips += line.skips
             if len(skips) + sum(map(len, buffered.values())) >= MAX_BUFFERED:
                 yield from _release(buffered, skips)
     except UnreadableFile:

@@ -23,9 +23,9 @@ from typing import Any
 
 from memory.bank.rows import clean
 from memory.importers.reading.dialogue import split_utterance
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, clean_text, list_items
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields
 from memory.importers.reading.json_stream import Place, format_place, outline, stream_values
-from memory.importers.reading.source import Record, Source, record_reader
+from memory.importers.reading.source import Record, Source, clean_text, record_reader
 from memory.types import MemoryDraft, PersonaDraft, Relation, Role, SessionDraft, Skip, TurnDraft
 
 NAME = "PerLTQA"
@@ -132,28 +132,23 @@ def _read_dialogue(dialogue: Fields, key: str, own_names: set[str]) -> SessionDr
     contents = dialogue.object("contents")
     turns: list[TurnDraft] = []
     first_time = next(iter(contents.values), "")
-    for time, lines in contents.values.items():
+    for time in contents.values:
         entry = Fields({"time": time}, contents.place_of(time), contents.skips)
         moment, said_text = entry.moment("time"), entry.text("time")
         if time == first_time:
             started_at, moment, said_text = moment, None, ""
-        for line, place in list_items(lines, entry.place, contents.skips):
-            speaker, text = _split(line, place, contents.skips)
+        for line, place in contents.items(time):
+            if not isinstance(line, str):
+                contents.skips.append(Skip(place, "expected a turn of the form 'Speaker: text'"))
+                continue
+            line = clean_text(line, place, contents.skips)
+            speaker, text = split_utterance(line) or ("unknown", line.strip())
             role: Role = "user" if speaker in own_names else "other"
             if text:
                 turns.append(TurnDraft(speaker, role, text, moment, said_text, f"{key}:{len(turns) + 1}"))
+            else:
+                contents.skips.append(Skip(place, EMPTY_TURN))
     if not turns:
         dialogue.report("", EMPTY_SESSION)
         return None
     return SessionDraft(tuple(turns), started_at, clean(first_time), external_id=key)
-
-
-def _split(line: object, place: str, skips: list[Skip]) -> tuple[str, str]:
-    if not isinstance(line, str):
-        skips.append(Skip(place, "expected a turn of the form 'Speaker: text'"))
-        return "", ""
-    line = clean_text(line, place, skips)
-    speaker, text = split_utterance(line) or ("unknown", line.strip())
-    if not text:
-        skips.append(Skip(place, EMPTY_TURN))
-    return speaker, text

@@ -13,13 +13,12 @@ from memory.importers.reading.fields import (
     EMPTY_SESSION,
     EMPTY_TURN,
     Fields,
-    clean_text,
     date_problem,
     parse_epoch,
     parse_moment,
 )
 from memory.importers.reading.json_stream import MAX_DEPTH, format_place, stream_values
-from memory.importers.reading.source import Record, Source, record_reader
+from memory.importers.reading.source import Record, Source, clean_text, record_reader
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 USER = "You"

@@ -44,29 +44,27 @@ def sniff(head: bytes) -> bool:
 
 
 @record_reader
-def read(_: list[Skip], path: Source) -> Iterator[Record]:
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The one chat of the file, session by session."""
     name = _find_character(path)
     yield PersonaDraft(name, f"sillytavern-{name}")
-    log = ChatLog()
-    for line in read_objects(path):
-        if isinstance(line, Skip):
-            yield line
-        elif "mes" in line.values:
+    log = ChatLog(skips)
+    for line in read_objects(path, skips):
+        if "mes" in line.values:
             turn = _read_turn(line)
-            yield from line.skips
+            yield None
             if turn:
                 yield from log.add(turn, line.place)
         elif "chat_metadata" not in line.values and "user_name" not in line.values:
-            yield Skip(line.place, "expected a message")
+            line.report("", "expected a message")
     yield from log.finish()
 
 
 def _find_character(path: Source) -> str:
     """The name of the character; a file that breaks off before it is reported when it is read."""
     with suppress(UnreadableFile):
-        for line in read_objects(path):
-            if isinstance(line, Skip) or line.values.get("is_user") or line.values.get("is_system"):
+        for line in read_objects(path, []):
+            if line.values.get("is_user") or line.values.get("is_system"):
                 continue
             named = line.text("name" if "mes" in line.values else "character_name").strip()
             if named and named != UNNAMED:

@@ -22,9 +22,9 @@ from operator import itemgetter
 from typing import Any
 
 from memory.importers.reading.dialogue import ChatLog, RoleAssigner
-from memory.importers.reading.fields import EMPTY_TURN, Fields, clean_text, parse_epoch
+from memory.importers.reading.fields import EMPTY_TURN, Fields, parse_epoch
 from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
-from memory.importers.reading.source import Record, Source, record_reader
+from memory.importers.reading.source import Record, Source, clean_text, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "Telegram"
@@ -72,7 +72,7 @@ def _read_chat(
     """One chat, whose name and type come before its messages; returns who the user of the account is, if known."""
     head: dict[str, Any] = {}
     cast: RoleAssigner | None = None
-    log = ChatLog()
+    log = ChatLog(skips)
     where = format_place(chat)
     for place, value in parts:
         inner = place[len(chat) :]

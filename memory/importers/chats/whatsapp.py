@@ -28,7 +28,7 @@ from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.reading.dialogue import MAX_CHARACTERS, ChatLog, RoleAssigner, name_in_title
 from memory.importers.reading.fields import date_problem
-from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, read_lines, record_reader
+from memory.importers.reading.source import Record, Source, head_text, read_lines, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "WhatsApp"
@@ -90,7 +90,7 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     order, roles, ambiguity = _survey(path, title)
     yield PersonaDraft(clean(title))
     yield ambiguity
-    log = ChatLog()
+    log = ChatLog(skips)
     for message in _read_messages(path, skips):
         said_at = message.stamp.moment(order)
         text, reason = text_and_skip_reason(message.speaker, "\n".join(message.lines))
@@ -112,8 +112,8 @@ def _survey(path: Source, title: str) -> tuple[Order, RoleAssigner, Skip | None]
     """What only the whole file shows: the order of day and month, who may be the user, and what remains in doubt."""
     dates, speakers, user = DateOrders(), dict[str, None](), ""
     with suppress(UnreadableFile):  # raised when the file is read, after what can be read of it
-        for line in read_lines(path):
-            if isinstance(line, Skip) or (stamp := read_message_time(line.text)) is None:
+        for line in read_lines(path, []):
+            if (stamp := read_message_time(line.text)) is None:
                 continue
             dates.add(stamp, line.number)
             speaker, text = split_speaker(stamp.rest)
@@ -217,7 +217,7 @@ class _Message:
 def _read_messages(path: Source, skips: list[Skip]) -> Iterator[_Message]:
     """Join the lines of a file to messages; a very long one is handed over in parts."""
     message: _Message | None = None
-    for line in read_clean_lines(path, skips):
+    for line in read_lines(path, skips):
         if stamp := read_message_time(line.text):
             if message:
                 yield message

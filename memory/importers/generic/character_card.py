@@ -165,11 +165,12 @@ def _spell_out(text: str, name: str) -> str:
     return USER.sub("the user", CHARACTER.sub(lambda _: name, text)).strip()
 
 
-def read_card(path: Path) -> EmbeddedCard | None:
-    """The card in a PNG, as JSON; None if there is none.
+def read_card(path: Path) -> EmbeddedCard:
+    """The card in a PNG, as JSON.
 
     Raises:
-        ValueError: the file breaks off, or its card is damaged or longer than `MAX_TEXT_BYTES`.
+        ValueError: there is none, the file breaks off, or its card is damaged or longer than `MAX_TEXT_BYTES`; the
+            message follows "it looks like a picture".
     """
     cards: dict[bytes, bytes] = {}
     try:
@@ -179,9 +180,11 @@ def read_card(path: Path) -> EmbeddedCard | None:
                 if keyword in CARD_KEYWORDS:
                     cards[keyword] = base64.b64decode(text, validate=True)
     except (EOFError, ValueError, OSError) as fault:
-        raise ValueError(f"{fault}; expected a complete PNG whose card is JSON in base64") from fault
-    card = next((cards[keyword] for keyword in CARD_KEYWORDS if keyword in cards), None)
-    return None if card is None else EmbeddedCard(path.name, path.stem, card)
+        raise ValueError(f", but {fault}; expected a complete PNG whose card is JSON in base64") from fault
+    for keyword in CARD_KEYWORDS:
+        if keyword in cards:
+            return EmbeddedCard(path.name, path.stem, cards[keyword])
+    raise ValueError(" without a character card in it")
 
 
 def _text_chunks(file: BinaryIO) -> Iterator[bytes]:

@@ -37,6 +37,7 @@ sniff = has_any(("memoir",))
 
 STORES: dict[str, Store] = {store: store for store in get_args(Store)}
 MINUTE = timedelta(minutes=1)
+OPENED = frozenset[Place]({(), ("sessions",), ("memories",)})
 LAST_MINUTE = datetime.max.replace(tzinfo=UTC) - MINUTE
 
 
@@ -48,7 +49,7 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     elif _is_one_object(read_head(path)):
         yield from _read_one_object(path, skips)
     else:
-        yield from _read_lines(path)
+        yield from _read_lines(path, skips)
 
 
 def _is_one_object(head: bytes) -> bool:
@@ -64,12 +65,9 @@ def _is_one_object(head: bytes) -> bool:
     return False
 
 
-def _read_lines(path: Source) -> Iterator[Record | None]:
+def _read_lines(path: Source, skips: list[Skip]) -> Iterator[Record | None]:
     persona: PersonaDraft | None = None
-    for line in read_objects(path):
-        if isinstance(line, Skip):
-            yield line
-            continue
+    for line in read_objects(path, skips):
         values = line.values
         if (version := values.get("memoir", VERSION)) != VERSION:
             raise UnreadableFile(
@@ -85,31 +83,24 @@ def _read_lines(path: Source) -> Iterator[Record | None]:
             yield _read_memory(line.object("memory"))
         if values.keys().isdisjoint(("memoir", "persona", "session", "memory")):
             line.report("", "expected a persona, a session or a memory")
-        yield from line.skips
 
 
 def _read_one_object(path: Source, skips: list[Skip]) -> Iterator[Record | None]:
     persona = _read_persona(Fields.of(_find_persona(path), "persona", skips), clean(path.stem))
     yield persona
-    for place, value in stream_values(path, _is_opened):
-        kind = place[0] if len(place) == 2 else ""
-        if kind == "sessions":
-            yield _read_session(Fields.of(value, format_place(place), skips), persona.name)
-        elif kind == "memories":
-            yield _read_memory(Fields.of(value, format_place(place), skips))
+    for place, value in stream_values(path, OPENED.__contains__):
+        if place[1:] and place[0] in ("sessions", "memories"):
+            fields = Fields.of(value, format_place(place), skips)
+            yield _read_session(fields, persona.name) if place[0] == "sessions" else _read_memory(fields)
 
 
 def _find_persona(path: Source) -> object:
     """The persona, which may come after its sessions; a broken file is reported when it is read."""
     with suppress(UnreadableFile):
-        for place, value in stream_values(path, _is_opened):
+        for place, value in stream_values(path, OPENED.__contains__):
             if place == ("persona",):
                 return value
     return {}
-
-
-def _is_opened(place: Place) -> bool:
-    return place in ((), ("sessions",), ("memories",))
 
 
 def _read_persona(fields: Fields, fallback: str) -> PersonaDraft:

@@ -14,13 +14,13 @@ if its speaker has spoken before.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memory.bank.rows import clean
-from memory.importers.reading.dialogue import ChatLog, RoleAssigner, SessionBuilder, split_utterance
+from memory.importers.reading.dialogue import ChatLog, RoleAssigner, split_utterance
 from memory.importers.reading.fields import NO_DATE, date_problem, parse_moment, to_utc
-from memory.importers.reading.source import Record, Source, head_text, read_clean_lines, record_reader
+from memory.importers.reading.source import Record, Source, head_text, read_lines, record_reader
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "transcript"
@@ -70,8 +70,8 @@ def sniff(head: bytes) -> bool:
 def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The sessions of one transcript."""
     yield PersonaDraft(name=clean(path.stem))
-    log = _TranscriptLog()
-    for line in read_clean_lines(path, skips):
+    log = _TranscriptLog(skips)
+    for line in read_lines(path, skips):
         yield None
         if text := line.text.strip():
             yield from log.take(text, line.place)
@@ -85,37 +85,36 @@ class _TranscriptLog(ChatLog):
     cast: RoleAssigner = field(default_factory=RoleAssigner)
     has_times: bool = False
 
-    def take(self, text: str, place: str) -> Iterator[Record]:
+    def take(self, text: str, place: str) -> Iterator[SessionDraft]:
         """Take a line: a heading, a new turn, or more of the last one."""
         if heading := read_date_heading(text):
             yield from self.finish()
-            self.session = SessionBuilder(heading[1], heading[0], place=place)
+            self.begin(SessionDraft((), heading[1], heading[0]), place)
             return
         stamp = read_line_time(text, self.session.started_at if self.session else None)
         utterance = split_utterance(stamp.rest)
         if utterance and (stamp.text or not self.has_times or utterance[0] in self.cast.roles):
             yield from self._start_turn(stamp, *utterance, place)
-        elif self.session and self.session.turns:
-            self.session.continue_turn(text)
+        elif self.turns:
+            self.continue_turn(text)
         elif title := read_title(text):
-            self.session = self.session or SessionBuilder(place=place)
-            self.session.title = title
+            self.begin(replace(self.session or SessionDraft(()), title=title), self.place if self.session else place)
         else:
-            yield Skip(place, "text before the first speaker")
+            self.skips.append(Skip(place, "text before the first speaker"))
         yield from self.hand_over_full()
 
-    def finish(self) -> Iterator[SessionDraft | Skip]:
+    def finish(self) -> Iterator[SessionDraft]:
         """Hand over the current session, after a skip if it has no date."""
-        session, finished = self.session, list(super().finish())
-        if session and isinstance(finished[-1], SessionDraft) and (fault := date_problem(session.started_at)):
-            yield Skip(session.place, fault)
-        yield from finished
+        for session in super().finish():
+            if fault := date_problem(session.started_at):
+                self.skips.append(Skip(self.place, fault))
+            yield session
 
-    def _start_turn(self, stamp: LineTime, speaker: str, text: str, place: str) -> Iterator[Record]:
-        if self.session and self.session.started_at is None and not self.session.turns:
-            self.session.started_at, self.session.started_text = stamp.moment, stamp.text
+    def _start_turn(self, stamp: LineTime, speaker: str, text: str, place: str) -> Iterator[SessionDraft]:
+        if self.session and self.session.started_at is None and not self.turns:
+            self.session = replace(self.session, started_at=stamp.moment, started_text=stamp.text)
         if stamp.text and stamp.moment is None:
-            yield Skip(place, NO_DATE)
+            self.skips.append(Skip(place, NO_DATE))
         self.has_times = self.has_times or bool(stamp.text)
         turn = TurnDraft(speaker, self.cast.role_of(speaker), text, stamp.moment, stamp.text)
         yield from self.add(turn, place, may_pause=stamp.has_day)

@@ -74,17 +74,32 @@ class RoleAssigner:
 
 
 @dataclass(slots=True)
-class SessionBuilder:
-    """A session whose lines are still coming in; each of its turns is kept with its place and its lines so far."""
+class ChatLog:
+    """The current session of a dialogue whose lines are coming in; with `add`, one begins after each long pause.
 
-    started_at: datetime | None = None
-    started_text: str = ""
-    external_id: str = ""
-    title: str = ""
+    Each turn is kept with its place and its lines so far; what is left out goes to `skips`.
+    """
+
+    skips: list[Skip]
+    session: SessionDraft | None = None
     place: str = ""
     turns: list[tuple[TurnDraft, str, list[str]]] = field(default_factory=list)
-    skips: list[Skip] = field(default_factory=list)
     size: int = 0
+    last: datetime | None = None
+
+    def begin(self, session: SessionDraft, place: str) -> None:
+        """Begin a session, which has no turns yet."""
+        self.session, self.place, self.turns, self.size = session, place, [], 0
+
+    def add(self, turn: TurnDraft, place: str, external_id: str = "", may_pause: bool = True) -> Iterator[SessionDraft]:
+        """Add a turn, before which there `may_pause` be a pause; a session that begins with it gets the external id."""
+        if may_pause and self.last and turn.said_at and turn.said_at - self.last > PAUSE:
+            yield from self.finish()
+        if self.session is None:
+            self.begin(SessionDraft((), turn.said_at, turn.said_text, external_id), place)
+        self.last = turn.said_at or self.last
+        self.start_turn(turn, place)
+        yield from self.hand_over_full()
 
     def start_turn(self, turn: TurnDraft, place: str) -> None:
         """Begin a turn with its first line."""
@@ -97,61 +112,31 @@ class SessionBuilder:
             self.turns[-1][2].append(text)
             self.size += len(text)
 
-    def finish(self) -> Iterator[SessionDraft | Skip]:
-        """Hand over the skips and then the session; only a skip if nothing was said in it."""
+    def hand_over_full(self) -> Iterator[SessionDraft]:
+        """Hand over the current session if it is full, and go on with its next part.
+
+        The current turn moves to the next part, unless it fills a part all by itself.
+        """
+        if self.session is None or (len(self.turns) <= MAX_TURNS and self.size < MAX_CHARACTERS):
+            return
+        session, last = self.session, self.last
+        turn = self.turns.pop() if len(self.turns) > 1 else (self.turns[0][0], "", [])
+        yield from self.finish()
+        external_id = f"{session.external_id}, continued" if session.external_id else ""
+        self.begin(replace(session, external_id=external_id), self.place)
+        self.skips.append(Skip(self.place, "a very long session; stored in parts"))
+        self.turns, self.size, self.last = [turn], sum(map(len, turn[2])), last
+
+    def finish(self) -> Iterator[SessionDraft]:
+        """Hand over the current session, if anything was said in it."""
         turns = []
         for turn, place, lines in self.turns:
             if (text := "\n".join(lines)).strip():
                 turns.append(replace(turn, text=text))
             elif place:
                 self.skips.append(Skip(place, EMPTY_TURN))
-        if not turns:
+        session, self.session, self.turns, self.last = self.session, None, [], None
+        if session and turns:
+            yield replace(session, turns=tuple(turns))
+        elif session:
             self.skips.append(Skip(self.place, EMPTY_SESSION))
-        yield from self.skips
-        if turns:
-            yield SessionDraft(tuple(turns), self.started_at, self.started_text, self.external_id, self.title)
-
-    def split(self) -> "SessionBuilder":
-        """Begin the next part of a full session; call `finish` on this one then.
-
-        The current turn moves to the next part, unless it fills a part all by itself.
-        """
-        external_id = f"{self.external_id}, continued" if self.external_id else ""
-        following = SessionBuilder(self.started_at, self.started_text, external_id, self.title, self.place)
-        following.skips.append(Skip(self.place, "a very long session; stored in parts"))
-        following.turns.append(self.turns.pop() if len(self.turns) > 1 else (self.turns[0][0], "", []))
-        following.size = sum(map(len, following.turns[0][2]))
-        return following
-
-
-@dataclass(slots=True)
-class ChatLog:
-    """The current session of a dialogue; with `add`, a session begins after each long pause."""
-
-    session: SessionBuilder | None = None
-    last: datetime | None = None
-
-    def add(
-        self, turn: TurnDraft, place: str, external_id: str = "", may_pause: bool = True
-    ) -> Iterator[SessionDraft | Skip]:
-        """Add a turn, before which there `may_pause` be a pause; a session that begins with it gets the external id."""
-        if may_pause and self.last and turn.said_at and turn.said_at - self.last > PAUSE:
-            yield from self.finish()
-        if self.session is None:
-            self.session = SessionBuilder(turn.said_at, turn.said_text, external_id, place=place)
-        self.last = turn.said_at or self.last
-        self.session.start_turn(turn, place)
-        yield from self.hand_over_full()
-
-    def hand_over_full(self) -> Iterator[SessionDraft | Skip]:
-        """Hand over the current session if it is full, and go on with its next part."""
-        session = self.session
-        if session and (len(session.turns) > MAX_TURNS or session.size >= MAX_CHARACTERS):
-            self.session = session.split()
-            yield from session.finish()
-
-    def finish(self) -> Iterator[SessionDraft | Skip]:
-        """Hand over the current session."""
-        if self.session:
-            yield from self.session.finish()
-        self.session = self.last = None

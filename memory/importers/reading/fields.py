@@ -13,7 +13,7 @@ from memory.bank.rows import clean
 from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
 from memory.importers.reading.json_stream import format_place, stream_values
-from memory.importers.reading.source import Source, TextLine, describe_cleaning, read_lines
+from memory.importers.reading.source import Source, clean_text, read_lines
 from memory.types import Role, SessionDraft, Skip, TimeSpan, TurnDraft
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "other": "other"}
@@ -218,17 +218,31 @@ def stream_objects(path: Source, skips: list[Skip]) -> Iterator[tuple[str | int,
         yield place[0] if place else "", Fields.of(value, format_place(place), skips)
 
 
-def read_objects(path: Source) -> Iterator[Fields | Skip]:
-    """Each line's object, with the place "line 12"; a line that is no object comes as a `Skip`.
+def read_objects(path: Source, skips: list[Skip]) -> Iterator[Fields]:
+    """Each line's object, with the place "line 12"; a line that is no object is reported.
 
     Raises:
         UnreadableFile: the file ends in the middle of its last line.
     """
-    for line in read_lines(path):
-        if isinstance(line, Skip):
-            yield line
-        elif line.text.strip():
-            yield _read_object(path, line)
+    for line in read_lines(path, skips):
+        if not line.text.strip():
+            continue
+        try:
+            value = json.loads(line.text, strict=False)
+        except json.JSONDecodeError as fault:
+            if not line.ended and is_truncated(line.text, fault):
+                expected = f"expected the rest of an object after character {len(line.text):,}"
+                raise UnreadableFile(
+                    f"{path.name} ends unexpectedly in its last line, {line.number}: {expected}."
+                ) from fault
+            skips.append(Skip(line.place, f"invalid JSON at character {fault.pos + 1:,}: {fault.msg}"))
+        except (ValueError, RecursionError):
+            skips.append(Skip(line.place, "invalid JSON: nested too deeply, or a number of too many digits"))
+        else:
+            if isinstance(value, dict):
+                yield Fields(value, line.place, skips, is_line=True)
+            else:
+                skips.append(Skip(line.place, f"expected an object, found {json_type(value)}"))
 
 
 def is_truncated(text: str, fault: json.JSONDecodeError) -> bool:
@@ -249,14 +263,6 @@ def list_objects(value: object, place: str, skips: list[Skip]) -> Iterator[Field
     return (Fields.of(element, at, skips) for element, at in list_items(value, place, skips))
 
 
-def clean_text(text: str, place: str, skips: list[Skip]) -> str:
-    """The text as a bank can store it; what had to change is reported."""
-    if change := describe_cleaning(text):
-        skips.append(Skip(place, change))
-        return clean(text)
-    return text
-
-
 def json_type(value: object) -> str:
     """The type of a JSON value in words, for reports."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
@@ -269,20 +275,3 @@ def number_text(value: object) -> str:
         return str(value)
     except ValueError:
         return ""
-
-
-def _read_object(path: Source, line: TextLine) -> Fields | Skip:
-    try:
-        value = json.loads(line.text, strict=False)
-    except json.JSONDecodeError as fault:
-        if not line.ended and is_truncated(line.text, fault):
-            expected = f"expected the rest of an object after character {len(line.text):,}"
-            raise UnreadableFile(
-                f"{path.name} ends unexpectedly in its last line, {line.number}: {expected}."
-            ) from fault
-        return Skip(line.place, f"invalid JSON at character {fault.pos + 1:,}: {fault.msg}")
-    except (ValueError, RecursionError):
-        return Skip(line.place, "invalid JSON: nested too deeply, or a number of too many digits")
-    if not isinstance(value, dict):
-        return Skip(line.place, f"expected an object, found {json_type(value)}")
-    return Fields(value, line.place, is_line=True)

@@ -4,9 +4,10 @@ import codecs
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from io import BytesIO
+from itertools import chain
 from typing import IO, Concatenate, Literal, ParamSpec, Protocol
 
 from memory.bank.rows import SURROGATE, clean
@@ -113,45 +114,41 @@ def read_chunks(path: Source) -> Iterator[bytes]:
         raise UnreadableFile(f"{path.name} cannot be read: {fault.strerror or fault}.") from fault
 
 
-def read_lines(path: Source) -> Iterator[TextLine | Skip]:
-    """The lines of a text file, numbered from 1; a line longer than `MAX_LINE_BYTES` is skipped and never in memory."""
+def read_lines(path: Source, skips: list[Skip]) -> Iterator[TextLine]:
+    """The lines of a text file as a bank can store them, numbered from 1; what is left out or changed goes to `skips`.
+
+    A line longer than `MAX_LINE_BYTES` is left out, and is never in memory.
+    """
     number, line, overlong = 1, bytearray(), False
-    for chunk in read_chunks(path):
-        for piece in BytesIO(chunk):
-            ended = piece.endswith(b"\n")
-            overlong = overlong or len(line) + len(piece) - ended > MAX_LINE_BYTES
-            if overlong:
-                line.clear()
-            else:
-                line += piece
-            if ended:
-                yield _line(number, line, overlong)
-                number, overlong = number + 1, False
-                line.clear()
-    if line or overlong:
-        yield _line(number, line, overlong)
-
-
-def read_clean_lines(path: Source, skips: list[Skip]) -> Iterator[TextLine]:
-    """The lines of a text file as a bank can store them; what is left out or has to change is added to `skips`."""
-    for line in read_lines(path):
-        if isinstance(line, Skip):
-            skips.append(line)
-        elif change := describe_cleaning(line.text):
-            skips.append(Skip(line.place, change))
-            yield replace(line, text=clean(line.text))
+    # An empty piece ends the last line.
+    for piece in chain(chain.from_iterable(map(BytesIO, read_chunks(path))), [b""]):
+        ended = piece.endswith(b"\n")
+        overlong = overlong or len(line) + len(piece) - ended > MAX_LINE_BYTES
+        if overlong:
+            line.clear()
         else:
-            yield line
+            line += piece
+        if (piece and not ended) or not (line or overlong):
+            continue
+        place = f"line {number}"
+        if overlong:
+            skips.append(Skip(place, f"longer than {MAX_LINE_BYTES:,} bytes; skipped"))
+        else:
+            text = clean_text(line.decode(), place, skips).removesuffix("\n").removesuffix("\r")
+            yield TextLine(number, text, ended)
+        number, overlong = number + 1, False
+        line.clear()
 
 
-def describe_cleaning(text: str) -> str:
-    """What `clean` would change in the text, as the reason of a `Skip`; empty if nothing."""
+def clean_text(text: str, place: str, skips: list[Skip]) -> str:
+    """The text as a bank can store it; what had to change is reported."""
+    if (cleaned := clean(text)) == text:
+        return text
     zeros, surrogates = text.count("\x00"), len(SURROGATE.findall(text))
-    parts = [
-        f"{zeros} U+0000 characters removed" if zeros else "",
-        f"{surrogates} unpaired surrogates replaced by U+FFFD" if surrogates else "",
-    ]
-    return ", ".join(part for part in parts if part)
+    changes = [f"{zeros} U+0000 characters removed"] * bool(zeros)
+    changes += [f"{surrogates} unpaired surrogates replaced by U+FFFD"] * bool(surrogates)
+    skips.append(Skip(place, ", ".join(changes)))
+    return cleaned
 
 
 def record_reader(
@@ -184,10 +181,3 @@ def record_reader(
             raise UnreadableFile(f"{fault} Readable up to that point: {kept}.") from fault
 
     return read_with_skips
-
-
-def _line(number: int, line: bytearray, overlong: bool) -> TextLine | Skip:
-    if overlong:
-        return Skip(f"line {number}", f"longer than {MAX_LINE_BYTES:,} bytes; skipped")
-    text = line.decode()
-    return TextLine(number, text.removesuffix("\n").removesuffix("\r"), text.endswith("\n"))

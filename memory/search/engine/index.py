@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from memory.bank.queries import indexing
-from memory.bank.queries.shared import ended_elsewhere
+from memory.bank.queries.memories import ended_elsewhere
 from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
 from memory.search.engine.packing import Gap

@@ -1,6 +1,6 @@
 """Make LongMemEval's questions and evidence sessions with a chat model (Wu et al., ICLR 2025, section 3.2 and A.1).
 
-`users` makes a user's background for one attribute of an ontology and all questions about it, `sessions` the chats in
+`recipe` makes a user's background for one attribute of an ontology and all questions about it, `sessions` the chats in
 which their evidence comes up by the way. `python -m eval compile` makes the histories long.
 
 Deviations: where three people chose, rewrote and edited (5 % of the questions and 30 % of the sessions are as a model

@@ -7,16 +7,16 @@ The checks are in place of the authors' editing: the model answers from sessions
 which sessions are missing.
 """
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Any
 
 from eval.making.generation import Writer, leave_out_if
-from eval.making.replies import Paragraph, Sentence, bound
 from eval.metrics.answers import normalise
-from graph.models.json_replies import StrictReply
 from memory.search.tokens import content_terms, terms
 
 Turn = dict[str, Any]
@@ -65,21 +65,8 @@ class Kind:
         return "assistant" if "assistant" in self.telling else "user"
 
 
-KINDS = (
-    Kind("single-session-user", "UserQuestions", is_quoted=True),
-    Kind(
-        "single-session-assistant",
-        "AssistantQuestions",
-        is_quoted=True,
-        task="AssistantTask",
-        telling={"user": "Inquiry", "assistant": "Telling"},
-    ),
-    Kind("single-session-preference", "PreferenceQuestions", has_premise=False),
-    Kind("multi-session", "MultiSessionQuestions", 2, 6),
-    Kind("knowledge-update", "UpdateQuestions", 2, 2, is_dated=True, is_update=True),
-    Kind("temporal-reasoning", "TemporalQuestions", 1, 6, is_dated=True),
-)
-"""In figure 9, answers have up to six pieces of evidence."""
+_FILE = Path(__file__).with_name("kinds.toml")
+KINDS = tuple(Kind(name, **fields) for name, fields in tomllib.loads(_FILE.read_text("utf-8")).items())
 
 
 @dataclass(slots=True)
@@ -168,48 +155,17 @@ def parse_day(text: str) -> date | None:
     return day if str(day) == text.strip() else None
 
 
-class Task(StrictReply):
-    """What a user wants from the assistant."""
-
-    task: Sentence
-
-
-class Message(StrictReply):
-    """The next message of a chat."""
-
-    message: Paragraph
-
-
-class Places(StrictReply):
-    """The numbers of the messages that say something."""
-
-    messages: Annotated[list[int], bound(maxItems=10)]
-
-
-class Reading(StrictReply):
-    """An answer from chats, if they have it."""
-
-    known: bool
-    answer: Sentence
-
-
-class Agreement(StrictReply):
-    """Whether an answer is right."""
-
-    right: bool
-
-
 def write_session(draft: Draft, evidence: Evidence, draw: Random, writer: Writer) -> None:
     """Write the turns of a chat; those that say the statement are marked with `has_answer`.
 
     A chat that fails a check (`LeftOut`) is kept in the draft, too, so that a person sees it.
     """
     kind, told = draft.kind, {"fact": evidence.statement, "today": weekday_and_date(evidence.said_at)}
-    told["task"] = writer.ask(Task, kind.task, **told).task
+    told["task"] = writer.ask(kind.task, **told).task
     (place,) = draw.choices(range(ROUNDS), PLACES)
     turns = evidence.turns = _chat(kind, told, place, writer)
     lines = [f"{number} {line}" for number, line in enumerate(_lines(turns), start=1)]
-    found = {number - 1 for number in writer.ask(Places, fact=evidence.statement, chat=lines).messages}
+    found = {number - 1 for number in writer.ask("Places", fact=evidence.statement, chat=lines).messages}
     is_said = 2 * place + (kind.speaker == "assistant") in found
     leave_out_if(not is_said, "its statement is not found in its session")
     for number, turn in enumerate(turns):
@@ -228,7 +184,7 @@ def _chat(kind: Kind, told: dict[str, str], place: int, writer: Writer) -> list[
                 data |= {"task": told["task"], "messages_left": ROUNDS - 1 - number}
             if prompt != ROLES[role]:
                 data["fact"] = told["fact"]
-            message = writer.ask(Message, prompt, **data, chat=_lines(turns)).message
+            message = writer.ask(prompt, **data, chat=_lines(turns)).message
             leave_out_if(not normalise(message), "an empty message")
             leave_out_if(normalise(message) in said, "a message that repeats another one")
             said.add(normalise(message))
@@ -274,10 +230,10 @@ def read(draft: Draft, evidence: Sequence[Evidence], writer: Writer) -> str | No
         {"date": weekday_and_date(each.said_at), "chat": _lines(each.turns)}
         for each in sorted(evidence, key=lambda each: each.said_at)
     ]
-    reading = writer.ask(Reading, chats=chats, today=weekday_and_date(draft.asked_at), question=draft.question)
+    reading = writer.ask("Reading", chats=chats, today=weekday_and_date(draft.asked_at), question=draft.question)
     return reading.answer if reading.known else None
 
 
 def _is_right(draft: Draft, answer: str | None, writer: Writer) -> bool:
     told = {"question": draft.question, "right_answer": draft.answer, "reply": answer}
-    return answer is not None and writer.ask(Agreement, **told).right
+    return answer is not None and bool(writer.ask("Agreement", **told).right)

@@ -1,4 +1,4 @@
-"""Read the script of a show: dated scenes, and the main character.
+"""Read the script of a show (dated scenes, and the main character) and quiz questions about it.
 
 A script is a text file for each episode, with a line such as "[Date: March 3, 2001, Session #1]" before each scene and
 lines "Name: words" in it. The authors dated their scenes while watching (appendix B), so a script brings its dates.
@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
 from eval.benchmarks.reading import gather
 from eval.making.generation import GenerationStopped
 from graph.understanding.sentences import shorten
 from memory.importers.benchmarks import dialsim as script_format
 from memory.importers.reading.fields import parse_moment
-from memory.importers.reading.source import TextLine, read_lines
+from memory.importers.reading.source import read_lines
 from memory.types import TurnDraft
 
 MINUTE = timedelta(minutes=1)
@@ -59,6 +61,15 @@ class Show:
         return [scene for scene in self.scenes if self.main in scene.speakers]
 
 
+class Quiz(BaseModel):
+    """A quiz question about an episode, with four choices, one of them the answer."""
+
+    episode: str
+    question: str = Field(min_length=1)
+    options: list[str] = Field(min_length=2)
+    answer: str
+
+
 def read_show(path: Path) -> Show:
     """Read a script, or a folder of scripts, one for each episode in the order of their names.
 
@@ -89,8 +100,8 @@ def read_show(path: Path) -> Show:
 def _check_headings(file: Path) -> None:
     """Raise `GenerationStopped` at the first line that is under no date, or is a heading that cannot be read."""
     is_dated = False
-    for line in read_lines(file):
-        text = line.text.strip() if isinstance(line, TextLine) else ""
+    for line in read_lines(file, []):
+        text = line.text.strip()
         heading = script_format.HEADER.fullmatch(text)
         if heading and parse_moment(heading["date"].strip(), "%B %d, %Y"):
             is_dated = True
@@ -114,3 +125,28 @@ def _line(turn: TurnDraft) -> str:
     if turn.speaker != script_format.SCENE_SPEAKER:
         return f"{turn.speaker}: {text}"
     return f"({_BRACKETS.sub('', text)})"
+
+
+def read_quizzes(file: Path, show: Show) -> list[Quiz]:
+    """Read a JSON list of quiz questions.
+
+    Raises:
+        GenerationStopped: it is no such list, or a question's episode or answer is not there.
+    """
+    try:
+        quizzes = TypeAdapter(list[Quiz]).validate_json(file.read_bytes())
+    except (OSError, ValidationError) as fault:
+        why = fault.errors()[0] if isinstance(fault, ValidationError) else {"loc": (), "msg": str(fault)}
+        place = ", ".join(map(str, why["loc"]))
+        raise GenerationStopped(
+            f'{file}{f", item {place}" if place else ""}: {why["msg"]}. Expected [{{"episode": "...", "question": '
+            '"...", "options": ["...", ...], "answer": "one of them"}]'
+        ) from fault
+    episodes = {scene.episode for scene in show.scenes}
+    for number, quiz in enumerate(quizzes):
+        if quiz.episode not in episodes:
+            known = ", ".join(sorted(episodes))
+            raise GenerationStopped(f"{file}, item {number}: there is no episode {quiz.episode!r}; there are {known}")
+        if quiz.answer not in quiz.options:
+            raise GenerationStopped(f"{file}, item {number}: the answer is not among the options")
+    return quizzes

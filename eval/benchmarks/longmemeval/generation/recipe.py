@@ -14,11 +14,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Any
 
 from eval.benchmarks.longmemeval.generation.sessions import (
     KINDS,
@@ -36,7 +35,6 @@ from eval.benchmarks.longmemeval.generation.sessions import (
 from eval.making.generation import (
     Generated,
     Generation,
-    GenerationPlan,
     GenerationStopped,
     LeftOut,
     Part,
@@ -44,9 +42,7 @@ from eval.making.generation import (
     check_question,
     leave_out_if,
 )
-from eval.making.replies import Paragraph, Phrase, Question, Questions, Sentence, bound
 from eval.metrics.answers import normalise
-from graph.models.json_replies import StrictReply
 from memory.search.tokens import words
 
 FIRST_DAY, DAYS = date(2023, 1, 1), 365
@@ -57,47 +53,6 @@ BRIEF = 30
 
 RECENT = 10
 """Days before the question on which statements without a day of their own are said; more than a question has."""
-
-
-class Background(StrictReply):
-    """What is known about a user in one respect."""
-
-    background: Paragraph
-
-
-class Statements(StrictReply):
-    """What must have been said for an answer to follow."""
-
-    statements: Annotated[list[Sentence], bound(maxItems=6)]
-
-
-class DatedStatement(StrictReply):
-    """A statement, and the day on which it was said, as 2023-05-24."""
-
-    day: Phrase
-    statement: Sentence
-
-
-class DatedStatements(StrictReply):
-    """What must have been said for an answer to follow, and when."""
-
-    statements: Annotated[list[DatedStatement], bound(maxItems=6)]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan(GenerationPlan):
-    """Questions of each type for an attribute."""
-
-    questions: int = 1
-
-
-class User(Part):
-    """A user, the questions about them as in the file, and those that were left out, for a person to look at."""
-
-    attribute: str
-    background: str
-    questions: list[dict[str, Any]]
-    doubtful: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,36 +69,33 @@ class Attribute:
         return _digest(self.category, self.name)
 
 
-@cache
-def ontology() -> tuple[Attribute, ...]:
-    """All attributes."""
-    categories = json.loads(Path(__file__).with_name("attributes.json").read_text("utf-8"))
-    return tuple(
-        Attribute(category, group, name)
-        for category, groups in categories.items()
-        for group, names in groups.items()
-        for name in names
-    )
+ONTOLOGY = tuple(
+    Attribute(category, group, name)
+    for category, groups in json.loads(Path(__file__).with_name("attributes.json").read_text("utf-8")).items()
+    for group, names in groups.items()
+    for name in names
+)
+"""All attributes."""
 
 
 def draw_attribute(seed: int, number: int) -> Attribute:
     """The attribute of that number, from 1, in an order that the seed shuffles; none comes twice."""
-    return Random(seed).sample(ontology(), len(ontology()))[number - 1]
+    return Random(seed).sample(ONTOLOGY, len(ONTOLOGY))[number - 1]
 
 
-def generate(generation: Generation[Plan], attributes: int) -> Generated:
+def generate(generation: Generation, attributes: int) -> Generated:
     """Make the users that the folder lacks, one for each attribute, then the files.
 
     Raises:
         GenerationStopped: there are not so many attributes, the folder was made by another plan, the model does not
             reply, or no question was made.
     """
-    if attributes > len(ontology()):
-        raise GenerationStopped(f"there are {len(ontology())} attributes, and {attributes} are asked for")
-    users = generation.make("user", range(1, attributes + 1), User, partial(_make_user, generation.plan))
-    doubtful = [each for user in users for each in user.doubtful]
+    if attributes > len(ONTOLOGY):
+        raise GenerationStopped(f"there are {len(ONTOLOGY)} attributes, and {attributes} are asked for")
+    users = generation.make("user", range(1, attributes + 1), _make_user)
+    doubtful = [each for user in users for each in user["doubtful"]]
     generation.write("doubtful.json", doubtful)
-    questions = [question for user in users for question in user.questions]
+    questions = [question for user in users for question in user["questions"]]
     if not questions:
         raise generation.nothing("question")
     generation.write("longmemeval_oracle.json", questions)
@@ -156,11 +108,12 @@ def generate(generation: Generation[Plan], attributes: int) -> Generated:
     return generation.account(counts)
 
 
-def _make_user(plan: Plan, number: int, writer: Writer) -> User:
+def _make_user(number: int, writer: Writer) -> Part:
+    plan = writer.plan
     attribute, key = draw_attribute(plan.seed, number), f"{plan.seed} {number}"
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
     maker = QuestionMaker(key, _background(attribute, today, writer), today, writer)
-    drafts = [draft for kind in KINDS for draft in maker.make_questions(kind, plan.questions)]
+    drafts = [draft for kind in KINDS for draft in maker.make_questions(kind, plan.options["questions"])]
     variant = maker.make_abstention(drafts)
     records, first = list[dict[str, Any]](), 1
     for draft in [*drafts, *([variant] if variant else [])]:
@@ -170,7 +123,8 @@ def _make_user(plan: Plan, number: int, writer: Writer) -> User:
         names = [f"answer_{attribute.digest}{mark}_{first + place}" for place in range(len(draft.evidence))]
         records.append(draft.as_record(question_id, names))
         first += len(names)
-    return User(attribute=attribute.name, background=maker.background, questions=records, doubtful=maker.doubtful)
+    made = {"attribute": attribute.name, "background": maker.background}
+    return made | {"questions": records, "doubtful": maker.doubtful}
 
 
 def _digest(*parts: str) -> str:
@@ -181,7 +135,7 @@ def _background(attribute: Attribute, today: date, writer: Writer) -> str:
     writer.begin("background")
     told = {"category": attribute.category, "group": attribute.group, "attribute": attribute.name}
     missing = f"no background for {attribute.name!r}: "
-    background = writer.require(missing, Background, **told, today=weekday_and_date(today)).background
+    background = str(writer.require("Background", missing, **told, today=weekday_and_date(today)).background)
     number = len(words(background))
     leave_out_if(number <= BRIEF, f"{missing}it has {number} words")
     return background
@@ -201,9 +155,9 @@ class QuestionMaker:
     def make_questions(self, kind: Kind, most: int) -> Iterator[Draft]:
         """Yield up to `most` questions of a type that pass all checks."""
         self.writer.begin(kind.name)
-        questions = list[Question]()
+        questions = []
         with self.writer.leave_out():
-            questions = self.writer.ask(Questions, kind.questions, **self._known(), number_of_questions=most).questions
+            questions = self.writer.ask(kind.questions, **self._known(), number_of_questions=most).questions
         for number, each in enumerate(self.writer.each(kind.name, questions[:most])):
             draw = self._draw(kind.name, number)
             draft = Draft(kind, each.question, each.answer, draw_moment(self.today, draw))
@@ -229,7 +183,7 @@ class QuestionMaker:
         for draft in self._draw("abstention").sample(possible, len(possible)):
             with self.writer.leave_out():
                 said = [each.statement for each in draft.evidence]
-                reply = self.writer.ask(Question, "FalsePremise", **draft.prompt_data, said=said)
+                reply = self.writer.ask("FalsePremise", **draft.prompt_data, said=said)
                 unmarked = [[turn | {"has_answer": False} for turn in each.turns] for each in draft.evidence]
                 evidence = [replace(each, turns=turns) for each, turns in zip(draft.evidence, unmarked, strict=True)]
                 variant = replace(draft, question=reply.question, answer=reply.answer, evidence=evidence)
@@ -271,11 +225,11 @@ class QuestionMaker:
         bounds = {"told_by": f"the {kind.speaker}", "at_least": kind.least, "at_most": kind.most}
         told = self._known() | draft.prompt_data | bounds
         if kind.is_dated:
-            dated = self.writer.ask(DatedStatements, **told).statements
+            dated = self.writer.ask("DatedStatements", **told).statements
             texts = [each.statement for each in dated]
             days = read_days([each.day for each in dated], self.today)
         else:
-            texts = self.writer.ask(Statements, **told).statements
+            texts = self.writer.ask("Statements", **told).statements
             ago = draw.sample(range(1, RECENT + 1), len(texts)) if len(texts) <= kind.most else []
             days = [self.today - timedelta(days=each) for each in ago]
         distinct = set(map(normalise, texts))
