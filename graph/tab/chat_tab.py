@@ -277,10 +277,9 @@ class ChatTab:
             **({"chat": chat.id} if past or chat.id in self.answering.running else {}),
             "persona": chat.persona_id,
         }
-        demo = find_sample(self.bank)
-        is_demo = demo is not None and demo.id == chat.persona_id
+        persona = _find(self.bank, chat.persona_id)
         return {
-            self.place: render("chat_place.html", place=urlencode(address), demo=is_demo),
+            self.place: render("chat_place.html", place=urlencode(address), persona=persona),
             self.chats.search: "",
             **self.chats.show(chat),
         }
