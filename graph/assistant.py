@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -130,6 +131,12 @@ async def until(stop: asyncio.Event, events: AsyncGenerator[Event, None]) -> Asy
             coming.cancel()
             await asyncio.wait((coming,))
         await events.aclose()
+
+
+def prepare() -> None:
+    """Import and compile what the first answer needs and the first page does not; a second time takes no time."""
+    compiled_graph()
+    importlib.import_module("graph.learning.fact_forms")
 
 
 _OF_THREAD = threading.local()

@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from graph.learning.fact_forms import ENDINGS, FORMS, Form
 from graph.learning.fact_slots import ONE_AT_A_TIME
 from graph.learning.plain_words import plain_words, with_names
 from memory.bank.relations import YOU
 from memory.dates.expressions import find_times
 from memory.types import MemoryDraft, Relation, TimeSpan
+
+if TYPE_CHECKING:
+    from graph.learning.fact_forms import Form
 
 _POSSESSIVE = re.compile(r"'s\Z")
 _LIST = re.compile(r",? (?:and|or|&) (?:also )?(?:to )?|, ")
@@ -60,15 +63,21 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement says about its speaker; none from sentences that ask or are unsure."""
-    return _read(FORMS, text, speaker, said_at)
+    from graph.learning.fact_forms import (
+        FORMS,
+    )  # a third of a second to compile: not before it is needed
+
+    return _read(FORMS, text, speaker, said_at, ending=False)
 
 
 def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement ends; `valid_from` is since when, if it says so."""
-    return _read(ENDINGS, text, speaker, said_at)
+    from graph.learning.fact_forms import ENDINGS
+
+    return _read(ENDINGS, text, speaker, said_at, ending=True)
 
 
-def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
+def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime, *, ending: bool) -> Iterator[MemoryDraft]:
     for sentence in _SENTENCE.split(_GOES_ON.sub(", ", text)):
         plain = plain_words(sentence[:LONGEST])
         named = with_names(plain)
@@ -78,7 +87,7 @@ def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> 
         for form in forms:
             spoken = named if form.is_of_people else plain
             for match in form.pattern.finditer(spoken):
-                if _is_unsure(spoken, match, form, ending=forms is ENDINGS):
+                if _is_unsure(spoken, match, form, ending=ending):
                     continue
                 for draft in _drafts(form, match, sentence, speaker, said_at):
                     if draft.text.casefold() not in seen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from graph.learning.fact_slots import KNOWN_NAME
 
@@ -18,7 +18,6 @@ _APOSTROPHES = (
     (re.compile(r"\b(?:fave?|favs)\b", re.I), "favourite"),
 )
 
-_KNOWN_NAME = re.compile(rf"(?<![\w'-]){KNOWN_NAME}")
 _VERY = r"(?: really| absolutely| just| much| particularly| at all| big| huge| massive| very| so)*"
 _LITERALLY = r"(?! (?:up|upright|still|straight|on|in|out|by|back|down|for|here|there|long|too long)\b)"
 """What follows "can't stand" where it speaks of standing: "I can't stand up"."""
@@ -70,7 +69,12 @@ def plain_words(sentence: str) -> str:
 
 def with_names(text: str) -> str:
     """The text with a capital on names of people that are typed in lower case: "my sister Ana", "Dr Whitfield"."""
-    return _KNOWN_NAME.sub(lambda match: match[0].title(), text)
+    return _known_name().sub(lambda match: match[0].title(), text)
+
+
+@cache
+def _known_name() -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w'-]){KNOWN_NAME}")  # a tenth of a second: not before it is needed
 
 
 @lru_cache(maxsize=4096)
