@@ -217,7 +217,7 @@ class Answering:
 
     def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer, *, by_model: bool) -> Update:
         bank, reading = self.assistant.services.bank, answer.reading
-        if by_model and answer.stored and answer.stored.memories:  # a reply by rules says itself that it was noted
+        if answer.stored and answer.stored.memories:
             made = memories_of_turn(bank, answer.ask.persona.id, chat.id, answer.ask.turn_id)
             told = tuple(memory.text for memory in made if memory.store != "dialogue" or tells(memory.text))
             bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=told))

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import gradio as gr
 
-from graph.assistant import Assistant
+from graph.assistant import Assistant, prepare
 from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering
@@ -49,6 +49,10 @@ class ChatTab:
                     gr.HTML(render("chats_heading.html"), padding=False)
                     self.chats = ChatList(self.bank, self.chat)
                     self.persona = self.chats.persona
+                    with gr.Accordion("New persona", open=False, elem_classes="memoir-over", elem_id="new-persona"):
+                        self.new_persona = NewPersonaPanel(self.bank)
+                    with gr.Accordion("Import", open=False, elem_classes="memoir-over", elem_id="bring-in"):
+                        self.imports = ImportPanel(self.bank, self.indexer, lambda: own_assistant(self.bank))
                 with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
                     with gr.Row(elem_classes="memoir-place"):
                         self.place = gr.HTML(
@@ -73,13 +77,9 @@ class ChatTab:
         with gr.Column(elem_classes="memoir-drawer memoir-sheet"):
             gr.HTML(render("sources_heading.html"), padding=False)
             self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
-        with gr.Accordion("Settings", open=False, elem_id="chat-settings"):
+        with gr.Accordion("Settings", open=False, elem_classes="memoir-over", elem_id="chat-settings"):
             self._build_settings()
         self.model = ModelPanel(self.assistant, choose=choose_model)
-        with gr.Accordion("Import a conversation", open=False, elem_id="bring-in"):
-            self.imports = ImportPanel(self.bank, self.indexer, lambda: own_assistant(self.bank))
-        with gr.Accordion("New persona", open=False, elem_id="new-persona"):
-            self.new_persona = NewPersonaPanel(self.bank)
 
     def _build_settings(self) -> None:
         self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
@@ -106,7 +106,8 @@ class ChatTab:
         # A dropdown also sends "input" when the keyboard only passes through it.
         self.persona.input(self.choose_persona, [self.chat, self.persona], opened, **PRIVATE)
         self.imports.imported.change(self.show_imported, self.imports.imported, opened, **PRIVATE)
-        self.new_persona.created.change(self.open_chat, self.new_persona.created, opened, **PRIVATE)
+        created = self.new_persona.created.change(self.open_chat, self.new_persona.created, opened, **PRIVATE)
+        created.then(None, js="() => window.showChat()")
         self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
         self.chats.apart.input(self.keep_apart, [self.chat, self.chats.apart], None, **PRIVATE)
         self.chats.new_chat.click(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
@@ -123,7 +124,12 @@ class ChatTab:
         at_once = {"concurrency_limit": 4, "concurrency_id": "answer", "trigger_mode": "multiple", **PRIVATE}
         self.box.composer.submit(answering.answer, sent, answered, **at_once)
         for way_in in (loaded, chosen):
-            way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
+            followed = way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
+            if way_in is loaded:
+                offered = followed.then(self.model.offer_first, None, self.welcome.models, **PRIVATE)
+                offered.then(prepare, None, None, **PRIVATE)
+        offer = self.welcome.models
+        offer.input(lambda name: name, offer, self.model.name, trigger_mode="always_last", **PRIVATE)
         for button in (*self.box.suggestions, self.box.go_on):
             filled = button.click(lambda question: question, button, self.box.composer, **PRIVATE)
             filled.then(answering.answer, sent, answered, **at_once)
