@@ -37,7 +37,7 @@ def read(request: dict) -> str:
     return f"The cat is called Comma, says the model [{number}]."
 
 
-CODE = "Here it is:\n\n```python\ndef first(items):\n    return items[0]\n```\n\n- **short**\n- plain"
+CODE = f"Here it is:\n\n```python\ndef first(items):\n    return items[0]\n\n# {'long ' * 40}\n```\n\n- **short**\n- plain"
 MADE_UP = "You told me that your brother Otto wrote it."
 
 
@@ -138,6 +138,10 @@ def test_a_reply_shows_its_code_what_nothing_supports_and_a_way_to_go_on(screen:
         screen.ask("Write me some code.")
         reply = screen.page.locator("#chat .bot.message").last
         expect(reply.locator("pre code")).to_contain_text("    return items[0]")
+        code, chat = reply.locator("pre").bounding_box(), screen.page.locator("#chat").bounding_box()
+        assert code is not None
+        assert chat is not None
+        assert code["x"] + code["width"] < chat["x"] + chat["width"]
         expect(reply.locator("li strong")).to_have_text("short")
         marked = reply.locator("a[href$='#unsupported']")
         expect(marked).to_have_text(MADE_UP)
