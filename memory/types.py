@@ -53,6 +53,7 @@ class PersonaDraft:
     `scenario`, `first_message` and `examples` (example dialogue) are as in a character card, for a chat model:
     `{{char}}` and `{{user}}` stand for the names, and lines of `examples` begin with them: `{{user}}: Hello.`
     What is said to a persona that is `kept_apart` is not known to others, and what is said to others not to it.
+    `picture` is a small one as a `data:` address, or empty.
     """
 
     name: str
@@ -65,6 +66,7 @@ class PersonaDraft:
     first_message: str = ""
     examples: str = ""
     kept_apart: bool = True
+    picture: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

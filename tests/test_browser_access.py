@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,9 @@ def test_axe_finds_nothing_grave_in_a_chat_with_its_sources_and_how_it_remembere
 def test_axe_finds_nothing_grave_in_an_open_folder_of_each_kind(screen: Screen) -> None:
     for folder in ("chat-settings", "bring-in", "new-persona", "model-panel"):
         screen.open(folder)
-    expect(screen.page.locator("#persona-name")).to_be_visible()
+        expect(screen.page.locator(f"#{folder} > .label-wrap")).to_have_class(re.compile("open"))
+        assert grave(screen.page) == []
+        screen.page.keyboard.press("Escape")
     if screen.page.locator(".memoir-open-chats").is_visible():
         screen.page.locator(".memoir-open-chats").click()
     screen.page.locator("#past-chats [data-menu]").first.click()

@@ -96,6 +96,20 @@ def test_on_a_phone_the_chats_are_a_drawer(screen: Screen) -> None:
     assert not screen.overflows()
 
 
+def test_a_panel_lies_over_the_page_until_one_goes_on_elsewhere(screen: Screen) -> None:
+    page, panel = screen.page, screen.page.locator("#as-of")
+    chat = page.locator("#chat").bounding_box()
+    for leave in (lambda: page.keyboard.press("Escape"), page.locator("#composer textarea").click):
+        screen.open("chat-settings")
+        expect(panel).to_be_in_viewport()
+        assert page.locator("#chat").bounding_box() == chat
+        leave()
+        expect(panel).to_be_hidden()
+    screen.make_persona("Olga")
+    expect(page.locator("#persona-name")).to_be_hidden()
+    expect(page.locator("#composer textarea")).to_be_focused()
+
+
 def test_the_chat_fills_the_window_and_a_source_never_moves_it(screen: Screen) -> None:
     for width, height in ((1440, 900), (390, 844)):
         screen.visit_anew(width, height)
@@ -168,6 +182,7 @@ def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> Non
         screen.page.get_by_role("option", name=name).click()
         expect(screen.page.locator("#chat")).to_contain_text(name)
         expect(switch).to_be_checked(checked=kept)
+    screen.open("chat-settings")
     switch.uncheck()
     screen.page.wait_for_timeout(500)
     screen.page.reload()

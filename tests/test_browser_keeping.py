@@ -117,6 +117,9 @@ def test_the_journal_tells_what_was_done_without_a_word_of_it(screen: Screen, tm
 def test_nothing_is_wider_than_a_phone(window: Screen) -> None:
     window.visit_anew(360, 740)
     table = window.memory()
+    box = window.page.locator("#memory-table + .memoir-pages button").last.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] < 360
     table.locator(".virtual-row .body-cell:visible").first.click()
     expect(window.page.locator("#memory-detail .memoir-quote")).to_be_in_viewport()
     for panel in ("forget-more", "take", "journal"):

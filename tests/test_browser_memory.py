@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
@@ -14,7 +17,7 @@ from playwright.sync_api import expect
 from memory.bank.bank import Bank
 from memory.forgetting.residue import find_in_bank
 from support.browser_app import DATA, SLOW, App, Screen
-from support.export_files import EXPORTS, picture, write_zip
+from support.export_files import EXPORTS, write_zip
 
 pytestmark = pytest.mark.browser
 
@@ -107,12 +110,33 @@ def test_an_archive_of_chatgpt_is_looked_into_and_brought_in(screen: Screen, tmp
 
 
 def test_a_character_card_in_a_picture_becomes_a_persona(screen: Screen, tmp_path: Path) -> None:
-    (tmp_path / "iris.png").write_bytes(picture(chara=(EXPORTS / "card.json").read_text()))
+    texts = PngInfo()
+    texts.add_text("chara", base64.b64encode((EXPORTS / "card.json").read_bytes()).decode())
+    Image.new("RGB", (400, 600), "navy").save(tmp_path / "iris.png", pnginfo=texts)
     screen.bring_in(tmp_path / "iris.png")
     expect(screen.page.locator("#upload-found")).to_contain_text("character card")
     screen.page.locator("#upload-start").click()
     expect(screen.page.locator("#upload-report")).to_contain_text("iris.png was imported", timeout=SLOW)
     expect(screen.page.locator("#persona input")).to_have_value(re.compile("Iris"))
+    avatar = screen.page.locator("#chat .bot-row .avatar-image").first
+    expect(avatar).to_have_css("content", re.compile(r'^url\("data:image/jpeg;base64,'))
+
+
+DROP = """([name, text]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], name));
+  for (const kind of ["dragover", "drop"]) {
+    const event = new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true });
+    document.querySelector("#composer textarea").dispatchEvent(event);
+  }
+}"""
+
+
+def test_a_file_that_is_dropped_on_the_chat_is_shown_before_it_is_imported(screen: Screen) -> None:
+    for file, format_ in ((EXPORTS / "card.json", "character card"), (EXPORTS / "whatsapp-iphone.txt", "WhatsApp")):
+        screen.page.evaluate(DROP, [file.name, file.read_text(encoding="utf-8")])
+        expect(screen.page.locator("#upload-found")).to_contain_text(format_)
+        expect(screen.page.locator("#upload-start")).to_be_in_viewport()
 
 
 def test_nothing_in_an_imported_text_runs(screen: Screen) -> None:
@@ -151,6 +175,8 @@ def test_facts_people_and_events_are_listed_and_what_was_said_is_behind_a_filter
     screen.page.locator("#memory-search textarea, #memory-search input").fill("quince jam")
     expect(where).to_contain_text("found", timeout=SLOW)
     expect(table.locator(".virtual-row").first).to_contain_text("quince jam")
+    screen.page.locator("#memory-search textarea, #memory-search input").fill("submarine")
+    expect(where).to_contain_text("No matches", timeout=SLOW)
 
 
 def test_a_memory_is_read_with_its_source_and_forgotten_for_good(screen: Screen) -> None:
@@ -186,6 +212,10 @@ def test_a_memory_is_edited_pinned_and_all_of_it_undone(screen: Screen) -> None:
     page.locator("#memory-save").click()
     expect(page.locator("#memory-detail")).to_contain_text("Restores globes for a living")
     expect(page.locator("#memory-undo")).to_contain_text("Undo the edit")
+    table.locator(".virtual-row").nth(1).locator(".body-cell").last.click()
+    expect(page.locator("#memory-undo")).to_be_hidden()
+    page.locator("#memory-search textarea, #memory-search input").fill("globes")
+    table.locator(".virtual-row", has_text="Restores globes").locator(".body-cell").last.click()
     page.locator("#memory-pin").click()
     expect(page.locator("#memory-pin")).to_have_text("Unpin")
     page.locator("#memory-undo").click()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import pytest
 
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
+from graph.models.local_servers import PORTS
+from memory.bank.bank import Bank
 from support.browser_app import SLOW, App, Screen
+from support.chat_server import ChatServer
 
 pytestmark = pytest.mark.browser
 
@@ -35,9 +40,26 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.stop()
 
 
+def free_port_of(ports: Sequence[int]) -> int:
+    for port in ports:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    pytest.skip(f"something runs at each of the ports {ports}")
+
+
 # First: whoever has talked with a persona is not new.
 def test_a_new_user_says_a_name_and_a_restart_keeps_what_was_told(app: App, window: Screen) -> None:
+    with ChatServer("Hi.", port=free_port_of(PORTS)) as server:
+        window.visit_anew(address="")
+        offered, bank = window.page.locator("#welcome-models"), Bank(app.home / "bank.db")
+        for name, chosen in (("scripted", server.model()), ("No model", "none")):
+            offered.get_by_text(name).click()
+            while bank.choice("chat_model", "") != chosen:
+                window.page.wait_for_timeout(100)
     window.visit_anew(address="")
+    expect(window.page.locator("#welcome-start")).to_be_visible()
+    expect(window.page.locator("#welcome-models")).to_be_hidden()
     window.page.locator("#welcome-name :is(input, textarea)").fill("Anna")
     window.page.locator("#welcome-start").click()
     expect(window.page.locator("#chat")).to_contain_text("Nice to meet you, Anna")

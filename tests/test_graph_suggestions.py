@@ -41,6 +41,13 @@ def test_a_known_name_is_asked_for_and_a_new_persona_is_asked_about_itself(tmp_p
     assert suggest_questions(bank, introduce(bank, "Anna")[0]) == ["What's my name?", *ALWAYS]
 
 
+def test_what_only_has_a_capital_letter_in_another_language_is_not_taken_for_a_name(tmp_path: Path) -> None:
+    lines = ("Meine Schwester zieht nach Köln.", "Sie sucht eine neue Wohnung.", "We talked about it in Porto.")
+    questions = told(Bank(tmp_path / "bank.db"), "Iris", *(("You", line) for line in lines))
+    assert questions[0] == "What did I say about Porto?"
+    assert not any(word in question for word in ("Schwester", "Wohnung", "Köln") for question in questions)
+
+
 def test_a_long_history_suggests_no_more_than_fit(tmp_path: Path) -> None:
     towns = ("Aveiro", "Braga", "Coimbra", "Evora", "Faro", "Guarda", "Leiria", "Porto", "Setubal")
     lines = [("You", f"I went to {town}.") for town in towns]

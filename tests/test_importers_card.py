@@ -1,14 +1,23 @@
 """Character cards as personas: what they say of the character is taken, what they would have a model do only kept."""
 
+import base64
 import json
+import zlib
+from dataclasses import replace
+from io import BytesIO
 
 import pytest
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+from pydantic import ValidationError
 
 from memory.bank.bank import Bank
 from memory.errors import UnreadableFile
+from memory.exporting.export import write_export
 from memory.importers.detect import unpack
 from memory.importers.generic import character_card as card
 from memory.importers.generic.character_card import PNG_SIGNATURE
+from memory.importers.generic.memoir_export import PersonaRow
 from memory.ingest import ingest, summarize
 from memory.types import WriteCounts
 from support.export_files import EXPORTS, chunk, memories, personas, picture, read_all, sessions, skips, write_json
@@ -72,7 +81,38 @@ def test_a_picture_is_read_as_the_card_it_carries(tmp_path, keyword):
     path = tmp_path / "iris.png"
     path.write_bytes(picture(**{keyword: TEXT}))
     assert unpack(path).importer is card
-    assert read_all(path) == read_all(FILE)
+    persona, *others = read_all(path)
+    assert [replace(persona, picture=""), *others] == read_all(FILE)
+
+
+def test_the_picture_of_a_card_is_cut_small_and_survives_an_export(tmp_path):
+    texts = PngInfo()
+    texts.add_text("chara", base64.b64encode(TEXT.encode()).decode())
+    Image.new("RGB", (400, 600), "navy").save(tmp_path / "iris.png", pnginfo=texts)
+    bank, other = Bank(tmp_path / "bank.db"), Bank(tmp_path / "other.db")
+    ingest(bank, tmp_path / "iris.png")
+    (iris,) = bank.personas()
+    shown = Image.open(BytesIO(base64.b64decode(iris.picture.removeprefix("data:image/jpeg;base64,"))))
+    assert (shown.format, shown.size) == ("JPEG", (96, 96))
+    assert max(abs(a - b) for a, b in zip(shown.getpixel((48, 48)), (0, 0, 128), strict=True)) < 5
+    write_export(bank, [iris], tmp_path / "bank.jsonl")
+    ingest(other, tmp_path / "bank.jsonl")
+    assert other.personas()[0].picture == iris.picture
+
+
+def test_a_card_in_an_image_that_is_damaged_is_imported_without_a_picture(tmp_path):
+    path = tmp_path / "iris.png"
+    path.write_bytes(picture(chara=TEXT).replace(zlib.compress(b"\x00\x00"), b"\x00" * len(zlib.compress(b"\x00\x00"))))
+    (persona,) = personas(read_all(path))
+    assert (persona.name, persona.picture) == ("Iris", "")
+
+
+@pytest.mark.parametrize("address", ["http://outside.invalid/p.jpg", 'data:image/jpeg;base64,AA"); }', "x"])
+def test_an_export_whose_picture_is_anything_but_a_picture_is_refused(address):
+    row = {"n": 1, "name": "Iris", "created_at": "2026-05-01T10:00:00+00:00"}
+    assert PersonaRow(**row, picture="data:image/jpeg;base64,AA==").picture
+    with pytest.raises(ValidationError, match="picture"):
+        PersonaRow(**row, picture=address)
 
 
 def test_of_two_cards_in_a_picture_the_later_version_is_read(tmp_path):

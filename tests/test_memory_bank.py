@@ -267,7 +267,7 @@ def test_a_bank_with_an_imported_card_finds_its_first_message_on_the_persona(ban
     for persona in (card, other):
         bank.remember(persona, [SessionDraft(tuple(kept), external_id="card")])
     with sqlite3.connect(bank.path) as conn:
-        for column in ("scenario", "first_message", "examples", "kept_apart"):
+        for column in ("scenario", "first_message", "examples", "kept_apart", "picture"):
             conn.execute(f"ALTER TABLE personas DROP COLUMN {column}")
         conn.execute("ALTER TABLE sessions DROP COLUMN hidden")
         conn.execute("DROP TABLE choices")

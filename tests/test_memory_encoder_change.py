@@ -85,10 +85,10 @@ def test_a_change_in_the_middle_of_another_leaves_the_first_for_later(bank):
 
 
 def test_a_bank_keeps_the_choice_of_its_model(bank):
-    assert bank.embedding_model("the setting") == "the setting"
-    bank.choose_embedding_model(e5.NAME)
-    bank.choose_embedding_model(minilm.NAME)
-    assert Bank(bank.path).embedding_model("the setting") == minilm.NAME
+    assert bank.choice("embedding_model", "the setting") == "the setting"
+    bank.choose("embedding_model", e5.NAME)
+    bank.choose("embedding_model", minilm.NAME)
+    assert Bank(bank.path).choice("embedding_model", "the setting") == minilm.NAME
 
 
 class Slow:

@@ -297,6 +297,7 @@ def test_an_older_bank_shares_what_was_told_in_chats_and_keeps_imports_apart(ban
     with closing(sqlite3.connect(bank.path)) as conn:
         before = schema.FIRST_VERSION + schema.MIGRATIONS.index(schema._add_kept_apart)
         conn.execute("ALTER TABLE personas DROP COLUMN kept_apart")
+        conn.execute("ALTER TABLE personas DROP COLUMN picture")
         conn.execute("ALTER TABLE sessions DROP COLUMN hidden")
         conn.execute(f"PRAGMA user_version = {before}")
         conn.commit()

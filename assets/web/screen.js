@@ -58,9 +58,49 @@ document.addEventListener("click", (event) => {
   if (!inside || event.target.closest(".memoir-drawer-close, a[data-chat], #new-chat")) closeDrawers();
 });
 
+// A panel lies over the page until one clicks or types elsewhere.
+const closePanels = (event) => {
+  for (const open of document.querySelectorAll(".memoir-over > .label-wrap.open")) {
+    if (event.key === "Escape" || !open.parentElement.contains(event.target)) open.click();
+  }
+};
+
+window.showChat = () => {
+  closeDrawers();
+  document.querySelector("#composer textarea").focus();
+};
+
+document.addEventListener("focusin", closePanels);
+document.addEventListener("pointerdown", closePanels);
+
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") closeDrawers();
+  if (event.key !== "Escape") return;
+  closeDrawers();
+  closePanels(event);
 });
+
+// A file that is dropped on the chat is imported: the panel opens with its preview.
+const dropped = (event) => event.dataTransfer?.types.includes("Files") && event.target.closest?.(".memoir-main");
+
+document.addEventListener("dragover", (event) => {
+  if (dropped(event)) event.preventDefault();
+}, true);
+
+document.addEventListener("drop", (event) => {
+  if (!dropped(event)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const files = event.dataTransfer.files;
+  document.querySelector("#bring-in > .label-wrap:not(.open)")?.click();
+  document.querySelector('#upload [aria-label="Clear"]')?.click();
+  const hand = (tries) => {
+    const input = document.querySelector('#upload input[type="file"]');
+    if (!input) return tries && setTimeout(hand, 50, tries - 1);
+    input.files = files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  hand(100);
+}, true);
 
 // The pencil beside a message of the user, or the arrow up in an empty composer, puts it into the composer.
 const userRows = () => [...document.querySelectorAll("#chat .user-row")];

@@ -13,6 +13,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries.chats import latest_lines
 from memory.bank.relations import YOU
 from memory.dates.expressions import find_times
+from memory.search.tokens import FUNCTION_WORDS, words
 from memory.types import Memory, Persona, Store
 
 MOST = 6
@@ -56,7 +57,11 @@ def _about_facts(facts: Sequence[Memory]) -> Iterator[str]:
 
 
 def _about_topics(lines: Sequence[Memory]) -> Iterator[str]:
-    """Questions about names that come up in the lines, the most frequent first, to whoever said most about them."""
+    """Questions about names that come up in the lines, the most frequent first, to whoever said most about them.
+
+    In other languages not only names have capital letters.
+    """
+    lines = [line for line in lines if _is_english(line.text)]
     in_lower_case = {word for line in lines for word in re.findall(r"\b[a-z][\w-]+", line.text)}
     speakers = {name.casefold() for line in lines for name in line.speaker.split()}
     spoken: dict[str, Counter[str]] = {}
@@ -66,13 +71,19 @@ def _about_topics(lines: Sequence[Memory]) -> Iterator[str]:
     by_frequency = sorted(spoken, key=lambda topic: -spoken[topic].total())
     chosen: list[str] = []
     for topic in by_frequency:
-        words = topic.casefold().split()
-        named = any(speaker.startswith(word) for speaker in speakers for word in words)
+        parts = topic.casefold().split()
+        named = any(speaker.startswith(part) for speaker in speakers for part in parts)
         within = any(topic in other or other in topic for other in chosen)
-        if named or within or not in_lower_case.isdisjoint(words) or find_times(f"on {topic}", ANY_DAY):
+        if named or within or not in_lower_case.isdisjoint(parts) or find_times(f"on {topic}", ANY_DAY):
             continue
         chosen.append(topic)
         who = spoken[topic].most_common(1)[0][0]
         yield f"What did {'I' if who in ('', USER) else who} say about {topic}?"
         if len(chosen) == MOST:
             return
+
+
+def _is_english(text: str) -> bool:
+    """Whether at least a quarter of the words are English ones of the closed classes; usually it is half."""
+    found = words(text)
+    return 4 * sum(word in FUNCTION_WORDS for word in found) >= len(found)

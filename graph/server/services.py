@@ -45,7 +45,7 @@ def load_chat_model(settings: Settings) -> BaseChatModel | None:
 def build_services(settings: Settings, model: BaseChatModel | None, path: Path) -> tuple[Services, Background]:
     """Build the services over the bank at `path`, and its threads, which it does not start."""
     bank = Bank(path, most_memories=VISITOR_MEMORIES if settings.demo else None)
-    embedder = shared(bank.embedding_model(settings.embedding_model))
+    embedder = shared(bank.choice("embedding_model", settings.embedding_model))
     indexer, searcher = Indexer(bank, embedder), Searcher(bank, embedder)
     classifier = Classifier.load(embedder.model)
     services = Services(bank, searcher, classifier, settings.pipeline(), model, indexer.wake)

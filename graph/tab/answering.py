@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 
+Choices = tuple[str | None, bool, str | None, Quantization]
+"""What day is answered as of, whether the message is left unremembered, and the chat model with its quantization."""
+
 MOST_RUNNING = 4
 """Answers that are written at once, of all chats."""
 
@@ -108,57 +111,40 @@ class Answering:
             yield {self.box.composer: gr.skip()}
             return
         running = self.running[chat.id] = Running(chat, text)
-        updates = self._answer(running, as_of, forgetful, model_name, quantization)
+        updates = self._answer(running, (as_of, forgetful, model_name, quantization))
         running.task = asyncio.create_task(running.write(updates))
-        async for update in self._follow(running, request):
+        async for update in self.follow(chat, request):
             yield update
 
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
-        """Show the answer that is being written in a chat which was opened meanwhile, if any."""
-        yield {self.box.composer: gr.skip()}
-        if running := self.running.get(chat.id):
-            async for update in self._follow(running, request):
-                yield update
-
-    async def _follow(self, running: Running, request: gr.Request) -> AsyncIterator[Update]:
-        """Yield what changes until all of the answer is there, or the page shows another chat."""
-        sent: Update = {}
-        assert running.task is not None
-        while self.page.state_holder[request.session_hash or ""][self.chat._id].id == running.chat.id:
-            changed, is_done = running.changed, running.task.done()
+        """Yield what changes of a chat that is being answered until all is there, or the page shows another chat."""
+        running, sent = self.running.get(chat.id), Update()
+        while running is not None and self.page.state_holder[request.session_hash or ""][self.chat._id].id == chat.id:
+            changed = running.changed
             news = {shown: value for shown, value in running.shown.items() if sent.get(shown) is not value}
             sent |= news
             if news:
                 yield news
-            elif is_done:
+            elif running.task is not None and running.task.done():
                 running.task.result()
-                return
+                break
             else:
                 await changed.wait()
         yield {self.box.composer: gr.skip()}  # or Gradio would send the last update again
 
-    async def _answer(
-        self,
-        running: Running,
-        as_of: str | None,
-        forgetful: bool,
-        model_name: str | None,
-        quantization: Quantization,
-    ) -> AsyncIterator[Update]:
+    async def _answer(self, running: Running, choices: Choices) -> AsyncIterator[Update]:
         """Yield what a page shows while a message is answered, and at the end."""
-        chat, text = running.chat, running.text
-        if chat.edited is not None:
-            chat = running.chat = await to_thread(self._without, chat, chat.edited)
-        bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))
+        chat, text, (as_of, forgetful, model_name, quantization) = running.chat, running.text, choices
         try:
+            if chat.edited is not None:
+                chat = running.chat = await to_thread(self._without, chat, chat.edited)
             ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
-            bubbles = (*bubbles[:-1], messages.user_bubble(text, "" if forgetful else ask.turn_id))
+            bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text, "" if forgetful else ask.turn_id))
             assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
             self.learner.use(assistant.services.model)
             hidden = dict.fromkeys((self.box.go_on, self.box.edited), gr.Button(visible=False))
-            place = await to_thread(self.show_place, chat)
-            thinking = self._below(bubbles, messages.status("Thinking…"))
-            yield {self.box.composer: messages.busy(), **hidden, **place, **thinking}
+            begun = {**hidden, **await to_thread(self.show_place, chat)}
+            yield {self.box.composer: messages.busy(), **begun, **self._below(bubbles, messages.status("Thinking…"))}
             async for waiting in iterate_in_threadpool(wait_until_ready(assistant, self.indexer, ask.persona.id)):
                 yield self._below(bubbles, messages.status(waiting))
             async for update in self._write(assistant, ask, chat, bubbles, running.stop):
@@ -233,7 +219,7 @@ class Answering:
 
     def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer, *, by_model: bool) -> Update:
         bank, reading = self.assistant.services.bank, answer.reading
-        if by_model and answer.stored and answer.stored.memories:  # a reply by rules says itself that it was noted
+        if answer.stored and answer.stored.memories:
             made = memories_of_turn(bank, answer.ask.persona.id, chat.id, answer.ask.turn_id)
             told = tuple(memory.text for memory in made if memory.store != "dialogue" or tells(memory.text))
             bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=told))

@@ -77,6 +77,7 @@ class ChatBox:
             elem_classes="memoir-composer",
             elem_id="composer",
         )
+        self.shown = [self.bubbles, self.composer, self.go_on, self.edited]
 
     def suggest(self, bank: Bank, persona: Persona | None) -> Update:
         """Suggest questions that the persona can answer."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import groupby
 
 import gradio as gr
@@ -41,7 +42,7 @@ CHAT_LINKS = """element.addEventListener("click", (event) => {
 
 
 class ChatList:
-    """The components; `deleted` gets the id of a chat that left the list."""
+    """The components; `deleted` gets the id of a chat that left the list, `shown` are those that change with a chat."""
 
     def __init__(self, bank: Bank, chat: gr.State, running: Mapping[str, Running]) -> None:
         self.bank = bank
@@ -65,14 +66,15 @@ class ChatList:
             hide = gr.Button("Remove from the list", size="sm", elem_id="chat-hide")
             forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
         self.list = gr.HTML(padding=False, js_on_load=CHAT_LINKS, elem_id="past-chats")
-        shown = [self.list, self.menu]
+        self.shown = [self.list, self.search]
+        closed = [self.list, self.menu]
         self.search.change(self.show, [chat, self.search], self.list, trigger_mode="always_last", **PRIVATE)
         self.list.edit(self.open_menu, chat, [self.chosen, self.title, self.note, self.menu], **PRIVATE)
         renaming = [chat, self.chosen, self.title, self.search]
-        gr.on([rename.click, self.title.submit], self.rename, renaming, shown, **PRIVATE)
-        chosen, left = [chat, self.chosen, self.search], [self.deleted, *shown]
-        hide.click(self.hide, chosen, left, **PRIVATE)
-        forget.click(self.forget, chosen, left, **PRIVATE)
+        gr.on([rename.click, self.title.submit], self.rename, renaming, closed, **PRIVATE)
+        chosen, left = [chat, self.chosen, self.search], [self.deleted, *closed]
+        hide.click(partial(self.remove, forget=False), chosen, left, **PRIVATE)
+        forget.click(partial(self.remove, forget=True), chosen, left, **PRIVATE)
         cancel.click(lambda: gr.Column(visible=False), None, self.menu, **PRIVATE)
 
     def show(self, chat: Chat, words: str = "") -> Update:
@@ -97,16 +99,11 @@ class ChatList:
         change_chat(self.bank, self._find(chat, chosen), title=" ".join(title.split())[:MOST_TITLE])
         return self._close(chat, words)
 
-    def hide(self, chat: Chat, chosen: str, words: str) -> Update:
-        """Take a chat out of the list; what was told in it stays known."""
-        change_chat(self.bank, self._find(chat, chosen), hidden=1)
-        return {self.deleted: chosen, **self._close(chat, words)}
-
-    def forget(self, chat: Chat, chosen: str, words: str) -> Update:
-        """Delete a chat, and all memories that came of it alone."""
+    def remove(self, chat: Chat, chosen: str, words: str, *, forget: bool) -> Update:
+        """Take a chat out of the list; what was told in it stays known, or is forgotten with it."""
         past = self._find(chat, chosen)
         with journal.requested_by("Chat tab"):
-            forget_session(self.bank, past.persona_id, past.id)
+            forget_session(self.bank, past.persona_id, past.id) if forget else change_chat(self.bank, past, hidden=1)
         return {self.deleted: chosen, **self._close(chat, words)}
 
     def _close(self, chat: Chat, words: str) -> Update:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import gradio as gr
 
-from graph.assistant import Assistant
+from graph.assistant import Assistant, prepare
 from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering, Running
@@ -49,6 +49,10 @@ class ChatTab:
                     gr.HTML(render("chats_heading.html"), padding=False)
                     self.chats = ChatList(self.bank, self.chat, running)
                     self.persona = self.chats.persona
+                    with gr.Accordion("New persona", open=False, elem_classes="memoir-over", elem_id="new-persona"):
+                        self.new_persona = NewPersonaPanel(self.bank)
+                    with gr.Accordion("Import", open=False, elem_classes="memoir-over", elem_id="bring-in"):
+                        self.imports = ImportPanel(self.bank, self.indexer, lambda: own_assistant(self.bank))
                 with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
                     with gr.Row(elem_classes="memoir-place"):
                         self.place = gr.HTML(
@@ -61,11 +65,10 @@ class ChatTab:
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
                     self._build_side(choose_model)
             self.trace = TracePanel(self.bank, self.persona)
+        services = (assistant, indexer, learner)
         self.answering = Answering(
             page,
-            self.assistant,
-            self.indexer,
-            self.learner,
+            *services,
             self.box,
             self.model,
             self.chat,
@@ -83,13 +86,9 @@ class ChatTab:
         with gr.Column(elem_classes="memoir-drawer memoir-sheet"):
             gr.HTML(render("sources_heading.html"), padding=False)
             self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
-        with gr.Accordion("Settings", open=False, elem_id="chat-settings"):
+        with gr.Accordion("Settings", open=False, elem_classes="memoir-over", elem_id="chat-settings"):
             self._build_settings()
         self.model = ModelPanel(self.assistant, choose=choose_model)
-        with gr.Accordion("Import a conversation", open=False, elem_id="bring-in"):
-            self.imports = ImportPanel(self.bank, self.indexer, lambda: own_assistant(self.bank))
-        with gr.Accordion("New persona", open=False, elem_id="new-persona"):
-            self.new_persona = NewPersonaPanel(self.bank)
 
     def _build_settings(self) -> None:
         self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
@@ -101,21 +100,8 @@ class ChatTab:
         self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
     def _connect(self, page: gr.Blocks, answering: Answering) -> None:
-        fresh = [
-            self.box.bubbles,
-            self.box.composer,
-            self.box.go_on,
-            self.box.edited,
-            self.chat,
-            self.as_of,
-            self.forgetful,
-            *self.box.suggestions,
-            self.sources,
-            self.place,
-            self.chats.list,
-            self.chats.search,
-            *self.trace.outputs,
-        ]
+        shown = [self.chat, self.sources, self.place, *self.box.shown, *self.chats.shown, *self.trace.outputs]
+        fresh = [self.as_of, self.forgetful, *self.box.suggestions, *shown]
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
         opened = [self.persona, self.proactive, self.chats.apart, self.timer, *ways_in, *fresh]
         # The only one: of two whose answers cross, Gradio's page may close the stream before it has heard the second.
@@ -129,7 +115,8 @@ class ChatTab:
         # A dropdown also sends "input" when the keyboard only passes through it.
         self.persona.input(self.choose_persona, [self.chat, self.persona], opened, **PRIVATE)
         self.imports.imported.change(self.show_imported, self.imports.imported, opened, **PRIVATE)
-        self.new_persona.created.change(self.open_chat, self.new_persona.created, opened, **PRIVATE)
+        created = self.new_persona.created.change(self.open_chat, self.new_persona.created, opened, **PRIVATE)
+        created.then(None, js="() => window.showChat()")
         self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
         self.chats.apart.input(self.keep_apart, [self.chat, self.chats.apart], None, **PRIVATE)
         self.chats.new_chat.click(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
@@ -141,13 +128,17 @@ class ChatTab:
         self.box.unkept.click(lambda: False, None, self.forgetful, **PRIVATE)
         self.timer.tick(self.show_indexing, None, [self.indexing, self.timer], **PRIVATE)
         sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
-        answered = [self.box.composer, self.box.bubbles, self.chat, self.sources, self.timer, self.place]
-        answered += [self.box.go_on, self.box.edited, self.chats.list, self.chats.search, *self.trace.outputs]
+        answered = [self.timer, *shown]
         # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
         at_once = {"concurrency_limit": 4, "concurrency_id": "answer", "trigger_mode": "multiple", **PRIVATE}
         self.box.composer.submit(answering.answer, sent, answered, **at_once)
         for way_in in (loaded, chosen):
-            way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
+            followed = way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
+            if way_in is loaded:
+                offered = followed.then(self.model.offer_first, None, self.welcome.models, **PRIVATE)
+                offered.then(prepare, None, None, **PRIVATE)
+        offer = self.welcome.models
+        offer.input(lambda name: name, offer, self.model.name, trigger_mode="always_last", **PRIVATE)
         for button in (*self.box.suggestions, self.box.go_on):
             filled = button.click(lambda question: question, button, self.box.composer, **PRIVATE)
             filled.then(answering.answer, sent, answered, **at_once)
@@ -277,10 +268,8 @@ class ChatTab:
     def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
         past = find_chat(self.bank, chat_id, persona.id) if persona else None
         running = self.answering.running.get(chat_id)
-        if running is not None:
-            chat = running.chat
-        else:
-            chat = resume(self.bank, past) if past else open_new(self.bank, persona, as_of)
+        begun = running.chat if running else resume(self.bank, past) if past else None
+        chat = begun or open_new(self.bank, persona, as_of)
         return {
             self.box.bubbles: gr.update(
                 value=messages.shown(chat.bubbles), placeholder=describe_persona(self.bank, persona)
@@ -304,10 +293,9 @@ class ChatTab:
             **({"chat": chat.id} if past or chat.id in self.answering.running else {}),
             "persona": chat.persona_id,
         }
-        demo = find_sample(self.bank)
-        is_demo = demo is not None and demo.id == chat.persona_id
+        persona = _find(self.bank, chat.persona_id)
         return {
-            self.place: render("chat_place.html", place=urlencode(address), demo=is_demo),
+            self.place: render("chat_place.html", place=urlencode(address), persona=persona),
             self.chats.search: "",
             **self.chats.show(chat),
         }

@@ -15,6 +15,7 @@ from graph.models.local_servers import find_models
 from graph.models.measure import Trial, try_out
 from graph.models.quantization import Quantization
 from graph.models.registry import NONE, chat_model, chat_model_or_none, is_named, parse_name
+from graph.tab.first_personas import own_personas
 from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError
@@ -40,21 +41,22 @@ WHILE_INDEXING = "Until all memories are indexed anew, those left are found by t
 class ModelPanel:
     """The choice of the chat model, where `choose` allows it; else the model that the settings name.
 
-    Naming another model reaches addresses and files of the server, so users who log in cannot choose.
+    Naming another model reaches addresses and files of the server, so users who log in cannot choose. The bank keeps
+    the choice, unless the settings name a model.
     """
 
     def __init__(self, assistant: Assistant, *, choose: bool) -> None:
-        self.configured = assistant.services.settings
+        self.bank, self.configured = assistant.services.bank, assistant.services.settings
         self.name: gr.Dropdown | gr.State = gr.State(self.configured.model)
         self.quantization: gr.Dropdown | gr.State = gr.State(self.configured.quantization)
-        self.described: list[gr.HTML] = []
+        self.described: list[gr.HTML | gr.Dropdown] = []
         if choose:
             self._build()
 
     def _build(self) -> None:
         names = [NONE, *([self.configured.model] if is_named(self.configured.model) else [])]
         self.names: gr.State = gr.State(names)
-        with gr.Accordion("Model", open=False, elem_id="model-panel") as panel:
+        with gr.Accordion("Model", open=False, elem_classes="memoir-over", elem_id="model-panel") as panel:
             self.name = gr.Dropdown(
                 names,
                 value=names[-1],
@@ -73,7 +75,7 @@ class ModelPanel:
                 test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
                 unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
             self.status = gr.HTML(padding=False, elem_id="model-status")
-        self.described = [self.status]
+        self.described = [self.status, self.name]
         model = [self.name, self.quantization]
         changed = [self.name.change, self.quantization.change]
         gr.on(changed, self.choose_model, [*model, self.names], [self.status, self.name, self.names], **PRIVATE)
@@ -82,12 +84,19 @@ class ModelPanel:
         unload.click(self.unload_model, model, self.status, **PRIVATE)
 
     def describe(self) -> Update:
-        """Say what the configured model means now, where another can be chosen."""
+        """Show the model that is chosen and what that means now, where one can be chosen."""
+        if not self.described:
+            return {}
+        chosen = self._chosen()
         try:
-            text = describe_model(self.configured.model, self.configured.quantization) if self.described else ""
+            text = describe_model(chosen, self.configured.quantization)
         except MemoirError as error:
             text = str(error)
-        return {status: hint(text) for status in self.described}
+        return {self.status: hint(text), self.name: chosen}
+
+    def _chosen(self) -> str:
+        named = self.configured.model
+        return named if is_named(named) else self.bank.choice("chat_model", NONE)
 
     @staticmethod
     def assistant(assistant: Assistant, name: str | None, quantization: Quantization) -> Assistant:
@@ -104,12 +113,20 @@ class ModelPanel:
         names = list(dict.fromkeys([*names, *await find_models()]))
         return {self.name: gr.Dropdown(names), self.names: names}
 
+    async def offer_first(self) -> gr.Radio:
+        """Offer a new user the models that already run on this machine."""
+        is_asked = self.described and not is_named(self._chosen()) and not own_personas(self.bank)
+        found = [(name.partition("#")[2], name) for name in (await find_models() if is_asked else [])]
+        return gr.Radio([("No model", NONE), *found], value=NONE, visible=bool(found))
+
     def choose_model(self, name: str | None, quantization: Quantization, names: list[str]) -> Update:
         """Say what the chosen model means, and keep its name in the list."""
         chosen = (name or NONE).strip() or NONE
-        names = list(dict.fromkeys([*names, chosen]))
+        names, meaning = list(dict.fromkeys([*names, chosen])), describe_model(chosen, quantization)
+        if chosen != self._chosen():
+            self.bank.choose("chat_model", chosen)
         return {
-            self.status: hint(describe_model(chosen, quantization)),
+            self.status: hint(meaning),
             self.name: gr.Dropdown(names),
             self.names: names,
         }
@@ -194,7 +211,7 @@ class EncoderPanel:
             return {self.status: Markup("")}
         embedder = shared(model)
         self.assistant.search_with(embedder)
-        bank.choose_embedding_model(model)
+        bank.choose("embedding_model", model)
         self.indexer.use(embedder)
         left = hint(WHILE_INDEXING) if count_pending(bank, model) else Markup("")
         return {self.status: left, self.timer: gr.Timer(active=True)}

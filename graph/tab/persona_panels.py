@@ -35,6 +35,9 @@ class WelcomePanel:
                     elem_id="welcome-name",
                 )
                 start = gr.Button("Start", variant="primary", scale=1, min_width=100, elem_id="welcome-start")
+            self.models = gr.Radio(
+                visible=False, label="Talk with a model that runs on this computer", elem_id="welcome-models"
+            )
             with gr.Column(elem_classes="memoir-welcome-demo") as self.offer:
                 gr.HTML(render("welcome_demo.html"), padding=False)
                 self.demo = gr.Button("Try the demo", elem_id="welcome-demo")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from sqlite_utils import Database
 
@@ -38,6 +39,9 @@ from memory.types import (
     Turn,
     WriteCounts,
 )
+
+Choice = Literal["embedding_model", "chat_model"]
+"""What the user chooses for a whole bank."""
 
 SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s"
 
@@ -99,16 +103,16 @@ class Bank(BankFile):
         with self.writing() as db:
             return find_or_create_persona(db, draft)
 
-    def embedding_model(self, default: str) -> str:
-        """The embedding model that was chosen for this bank, or the default."""
+    def choice(self, name: Choice, default: str) -> str:
+        """What was chosen for this bank, or the default."""
         with self.reading() as db:
-            row = db.conn.execute("SELECT value FROM choices WHERE name = 'embedding_model'").fetchone()
+            row = db.conn.execute("SELECT value FROM choices WHERE name = ?", (name,)).fetchone()
         return str(row[0]) if row else default
 
-    def choose_embedding_model(self, model: str) -> None:
-        """Choose the embedding model of this bank. Vectors of others stay, so that it can be changed back at once."""
+    def choose(self, name: Choice, value: str) -> None:
+        """Choose something for this bank. Vectors of another embedding model stay: the way back takes no time."""
         with self.writing() as db:
-            db.conn.execute("INSERT OR REPLACE INTO choices VALUES ('embedding_model', ?)", (model,))
+            db.conn.execute("INSERT OR REPLACE INTO choices VALUES (?, ?)", (name, value))
 
     def keep_apart(self, persona_id: int, *, kept_apart: bool) -> Persona:
         """Set whether a persona is kept apart from the others.

@@ -138,6 +138,8 @@ MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     "DELETE FROM segments WHERE kind LIKE '%multilingual-e5-small%'",
     # A chat leaves the list of chats, and what was told in it stays known.
     "ALTER TABLE sessions ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0",
+    # The picture of a character card, cut small.
+    "ALTER TABLE personas ADD COLUMN picture TEXT NOT NULL DEFAULT ''",
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in schema.sql, too. Never edit one that was released."""

@@ -12,7 +12,7 @@
 -- `vectors` and `segments` are derived: `memory.bank.maintenance` verifies and rebuilds them. A trigger drops the segment
 -- that holds a memory when that memory is deleted or changed; the time at which it stopped holding is not in the segment.
 
--- What the user says to a persona that is not `kept_apart` is known to all others that are not (memory.bank.queries.shared).
+-- What the user says to a persona that is not `kept_apart` is known to all others that are not (memory.bank.queries.memories).
 CREATE TABLE personas (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
@@ -25,7 +25,8 @@ CREATE TABLE personas (
     scenario TEXT NOT NULL DEFAULT '',
     first_message TEXT NOT NULL DEFAULT '',
     examples TEXT NOT NULL DEFAULT '',
-    kept_apart INTEGER NOT NULL DEFAULT 1
+    kept_apart INTEGER NOT NULL DEFAULT 1,
+    picture TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 -- `heard_at` is when somebody last spoke in an open chat, by the machine's clock; NULL once it is closed. `learned` is

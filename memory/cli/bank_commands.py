@@ -169,7 +169,8 @@ def show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 )
 def search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Search memories by words and meaning."""
-    persona, embedder = bank.persona(arguments.persona), Embedder(bank.embedding_model(settings.embedding_model))
+    persona = bank.persona(arguments.persona)
+    embedder = Embedder(bank.choice("embedding_model", settings.embedding_model))
     try:
         indexer.embed_all(bank, embedder, persona.id)
     except BankUnavailable as fault:
@@ -277,7 +278,7 @@ def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> in
 @COMMANDS.add("verify")
 def verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Check that what was said is unchanged, and that the search index and the embeddings match it."""
-    model = bank.embedding_model(settings.embedding_model)
+    model = bank.choice("embedding_model", settings.embedding_model)
     faults = maintenance.verify(bank, model)
     waiting = None if faults else indexer.count_pending(bank, model)
     sound = f"{bank.path}: no problems found; {waiting} memories are not embedded yet"
@@ -289,7 +290,7 @@ def verify(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 def rebuild(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Rebuild the search index and the embeddings."""
     maintenance.rebuild(bank)
-    embedded = indexer.embed_all(bank, Embedder(bank.embedding_model(settings.embedding_model)))
+    embedded = indexer.embed_all(bank, Embedder(bank.choice("embedding_model", settings.embedding_model)))
     line = f"{bank.path}: rebuilt; {format_counts({'memories': embedded})} embedded"
     return print_result(arguments, {"embedded": embedded}, [line])
 

@@ -111,18 +111,19 @@ class MemoryDetail:
         }
 
     def _show_corrections(self, persona_id: int | None, memory: Memory | None) -> Update:
-        """Show what can be done with a memory, and what can be undone."""
+        """Show what can be done with a memory, and the last change if it was one of this memory or none is shown."""
         current = memory if memory is not None and memory.retracted_at is None else None
         same = corrections.duplicates(self.bank, current.persona_id, current.id) if current else []
         last = corrections.last_change(self.bank, persona_id) if persona_id is not None else None
         undo = f"Undo {CHANGE_NAMES[last.kind].format(memory=last.memory_id, other=last.other_id)}" if last else ""
+        is_of_other = memory is not None and last is not None and memory.id not in (last.memory_id, last.other_id)
         duplicates = ", ".join(f"No. {each.id}" for each in same)
         return {
             self.buttons: gr.Row(visible=current is not None),
             self.form: gr.Group(visible=False),
             self.pin: gr.Button("Unpin" if memory is not None and memory.pinned else "Pin"),
             self.merge: gr.Button(f"Merge with duplicate {duplicates}", visible=bool(same)),
-            self.undo: gr.Button(undo, visible=last is not None),
+            self.undo: gr.Button(undo, visible=last is not None and not is_of_other),
         }
 
     # --- correcting

@@ -25,6 +25,9 @@ PAGE = 50
 HITS_PER_STORE = 20
 """Memories of each store that a search shows."""
 
+MIN_MEANING = 0.25
+"""Cosine from which a memory is found without a word of the search; those of unrelated ones lie around 0.1."""
+
 HEADERS = ("No.", "Kind", "When", "Who", "Memory")
 NO_MATCHES = "No matches. Try other words, another kind or a wider date range."
 NO_FACTS = "No facts, people or events yet. To see what was said, choose the kind “Conversation”."
@@ -153,7 +156,8 @@ class MemoryList:
         searcher = self.searcher()
         views = searcher.views([query.text])
         hits = searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
-        memories = [hit.memory for hit in hits if query.is_during(hit.memory) and hit.memory.retracted_at is None]
+        close = (h.memory for h in hits if h.scores["lexical"] > 0 or h.scores["dense"] >= MIN_MEANING)
+        memories = [memory for memory in close if query.is_during(memory) and memory.retracted_at is None]
         if query.kind == "summary":
             return [memory for memory in memories if memory.attribute == SUMMARY]
         if query.kind:

@@ -155,8 +155,11 @@ class Screen:
         self.asked = 0
 
     def open(self, heading: str) -> None:
-        """Open an accordion by its element id."""
-        self.page.locator(f"#{heading} button").first.click()
+        """Open an accordion by its element id; a narrow window has some in the drawer of chats."""
+        button, drawer = self.page.locator(f"#{heading} button").first, self.page.locator(".memoir-open-chats")
+        if drawer.is_visible() and not button.is_visible():
+            drawer.click()
+        button.click()
 
     def memory(self) -> Locator:
         """Turn to the Memory tab; its table."""

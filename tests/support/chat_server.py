@@ -46,7 +46,7 @@ class ChatServer:
     with. Every text reply reports `tokens_in` and `tokens_out`, and streams word by word where that is asked for.
     `models` is what it lists; `tells` maps the path of any other question to its answer, or to a function of the
     question; the rest is not found. `schemas` are the forms of a schema that it takes; `refusal` is how it refuses the
-    others. With `usage=False` its streams report no tokens.
+    others. With `usage=False` its streams report no tokens. It listens at a free port, or at `port`.
     """
 
     def __init__(
@@ -59,11 +59,12 @@ class ChatServer:
         schemas=("json_schema", "json_object"),
         refusal=Broken(400, '{"error": {"message": "response_format is not supported"}}'),
         usage=True,
+        port=0,
     ):
         self.replies, self.requests, self.keys = deque(replies), [], []
         self.tokens_in, self.tokens_out = tokens_in, tokens_out
         self.models, self.tells = list(models), tells or {}
-        self.schemas, self.refusal, self.usage = schemas, refusal, usage
+        self.schemas, self.refusal, self.usage, self.port = schemas, refusal, usage, port
         self.at_once, self.most_at_once = 0, 0
         """How many chats it is answering now, and the most that there were."""
         self.ended, self._counting = threading.Event(), threading.Lock()
@@ -113,7 +114,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, chat):
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", chat.port), _Handler)
         self.chat = chat
 
     def handle_error(self, request, client_address):

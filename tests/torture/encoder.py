@@ -60,6 +60,6 @@ def change(bank: Bank, model: str, report: Report) -> None:
     embedder = Embedder(model)
     embedder.load()
     report("ready")
-    bank.choose_embedding_model(model)
+    bank.choose("embedding_model", model)
     indexer.embed_all(bank, embedder)
     report("changed")

@@ -18,7 +18,7 @@ card", of which nothing is recalled. A card contains nothing about the user; its
 
 A PNG is a signature and chunks of length, type, data and checksum (W3C PNG specification, 5). The card is in a `tEXt`
 chunk, keyword `chara` (version 2) or `ccv3` (version 3), as JSON in base64. Of two cards, version 3 is read. The image
-is never decoded, which is why no imaging library is used.
+is the persona's picture, cut small.
 """
 
 import base64
@@ -27,7 +27,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -79,13 +79,21 @@ MAX_TEXT_BYTES = 1 << 25
 """The longest text chunk that is read; a card with a lorebook is under 1 MB."""
 
 
+MAX_PIXELS = 1 << 24
+"""The largest image that is decoded; cards have under a million pixels."""
+
+PICTURE_SIDE = 96
+"""Pixels of a side of a persona's picture; the chat shows it at half of that."""
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddedCard:
-    """The text in a picture, as a source that importers read."""
+    """The text in an image, as a source that importers read, and the image cut small, as a `data:` address."""
 
     name: str
     stem: str
     content: bytes
+    picture: str
 
     def open(self, mode: Literal["rb"]) -> io.BytesIO:
         """Open it for reading."""
@@ -105,7 +113,7 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     document = Fields(values, "card", skips)
     card = document.object("data") if "data" in values else document
     name = " ".join(card.text("name").split()) or clean(path.stem)
-    yield _read_persona(card, name)
+    yield replace(_read_persona(card, name), picture=path.picture if isinstance(path, EmbeddedCard) else "")
     if turns := tuple(_read_kept(card)):
         yield SessionDraft(turns, external_id="card", title="The card")
     yield from _read_lore(card.object("character_book"), name)
@@ -183,8 +191,24 @@ def read_card(path: Path) -> EmbeddedCard:
         raise ValueError(f", but {fault}; expected a complete PNG whose card is JSON in base64") from fault
     for keyword in CARD_KEYWORDS:
         if keyword in cards:
-            return EmbeddedCard(path.name, path.stem, cards[keyword])
+            return EmbeddedCard(path.name, path.stem, cards[keyword], _cut_small(path))
     raise ValueError(" without a character card in it")
+
+
+def _cut_small(path: Path) -> str:
+    """The middle of an image as a small one in a `data:` address; empty if the image is damaged or too large."""
+    from PIL import Image, ImageOps  # only cards need it
+
+    try:
+        with Image.open(path, formats=["PNG"]) as image:
+            if image.width * image.height > MAX_PIXELS:
+                return ""
+            # Of a portrait the upper part: there is the face.
+            small = ImageOps.fit(image.convert("RGB"), (PICTURE_SIDE, PICTURE_SIDE), centering=(0.5, 0.2))
+    except (OSError, ValueError, SyntaxError):  # how Pillow says that an image is damaged
+        return ""
+    small.save(jpeg := io.BytesIO(), "JPEG", quality=85)
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg.getvalue()).decode()}"
 
 
 def _text_chunks(file: BinaryIO) -> Iterator[bytes]:

@@ -39,6 +39,9 @@ def _canonical(text: str) -> str:
         raise ValueError(f"{text} is outside the calendar") from fault
 
 
+PICTURE = r"^(data:image/jpeg;base64,[A-Za-z0-9+/]+=*)?$"
+"""A persona's picture, which is written into the page's style."""
+
 Text = Annotated[str, AfterValidator(clean)]
 Stamp = Annotated[str, AfterValidator(_canonical)]
 Number = Annotated[int, Field(gt=0, le=LARGEST)]
@@ -92,6 +95,7 @@ class PersonaRow(_model("personas")):  # type: ignore[misc]
     manner: Text = "plain"
     proactive: bool = True
     kept_apart: bool = True
+    picture: Annotated[Text, Field(pattern=PICTURE, max_length=100_000)] = ""
     created_at: Stamp
 
     @property
