@@ -37,9 +37,8 @@ def read(request: dict) -> str:
     return f"The cat is called Comma, says the model [{number}]."
 
 
-CODE = (
-    f"Here it is:\n\n```python\ndef first(items):\n    return items[0]\n\n# {'long ' * 40}\n```\n\n- **short**\n- plain"
-)
+LONG = " ".join(map(str, range(90)))
+CODE = f"Here it is:\n\n```python\ndef first(items):\n    return items[0]  # {LONG}\n```\n\n- **short**\n- plain"
 MADE_UP = "You told me that your brother Otto wrote it."
 
 
