@@ -14,7 +14,7 @@ from eval.judging.rubric import order_score, tau_norm
 from eval.metrics.retrieval import average_precision
 from eval.play.simulation.choices import show
 from eval.play.simulation.names import rename
-from eval.reporting.render import rules
+from eval.reporting.render import WIDTH, rules
 from eval.types import Gold, History, Prediction, Probe, RankedHit, Sample
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
@@ -228,7 +228,7 @@ def test_beams_tau_counts_blank_lines_and_our_score_does_not(answer, told, their
 def test_the_rule_of_a_figure_stands_beside_it(metric):
     (text,) = rules([metric, metric.replace("@5", "@10"), "mrr@5"])
     assert text.startswith(f"- {metric.partition('@')[0]}: ")
-    assert len(text.splitlines()) == 1
+    assert all(len(line) <= WIDTH for line in text.splitlines())
 
 
 def test_figures_of_common_definition_need_no_rule():

@@ -87,8 +87,9 @@ def to_markdown(report: Report) -> str:
 
 
 def _cost(report: Report) -> str:
-    """What a run cost: time, room and tokens."""
-    spent = {kind: f"{n:,} ({n / max(report.n, 1):,.1f} a question)" for kind, n in report.tokens.items()}
+    """What a run cost: time, room, and tokens of the reader and of a system's own."""
+    both = {kind: n + int(report.timing.get(f"system_tokens_{kind}", 0)) for kind, n in report.tokens.items()}
+    spent = {kind: f"{n:,} ({n / max(report.n, 1):,.1f} a question)" for kind, n in both.items()}
     work, size = report.timing.get("work_s", 0.0), report.timing.get("bytes", 0)
     return (
         f"Cost: {work:,.1f} s of work, {size:,} bytes of memory, tokens read {spent['in']} and written {spent['out']}."
