@@ -132,6 +132,11 @@ async def until(stop: asyncio.Event, events: AsyncGenerator[Event, None]) -> Asy
         await events.aclose()
 
 
+def prepare() -> None:
+    """Import what the first answer needs and the first page does not; a second time takes no time."""
+    compiled_graph()
+
+
 _OF_THREAD = threading.local()
 
 

@@ -9,9 +9,6 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
-
 from graph.nodes.classify import classify
 from graph.nodes.persist import persist
 from graph.nodes.read import read
@@ -22,8 +19,9 @@ from graph.state import Services, TurnState
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
+    from langgraph.runtime import Runtime
 
-Node = Callable[[TurnState, Runtime[Services]], Awaitable[TurnState]]
+    Node = Callable[[TurnState, Runtime[Services]], Awaitable[TurnState]]
 
 PIPELINE: tuple[Node, ...] = (classify, retrieve, rerank, time_filter, read, persist)
 
@@ -31,6 +29,8 @@ PIPELINE: tuple[Node, ...] = (classify, retrieve, rerank, time_filter, read, per
 @cache
 def compiled_graph() -> CompiledStateGraph[TurnState, Services, TurnState, TurnState]:
     """Compile the graph, once a process. It keeps nothing between turns: the bank is the memory."""
+    from langgraph.graph import END, START, StateGraph  # a second to import, which the first page need not wait for
+
     graph: StateGraph[TurnState, Services, TurnState, TurnState] = StateGraph(TurnState, context_schema=Services)
     for node in PIPELINE:
         added: Any = _timed(node)

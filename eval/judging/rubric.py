@@ -13,8 +13,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scipy.stats import kendalltau
-
 from eval.judging.prompts import NO_ANSWER, TEXTS
 from eval.types import Criterion, Prediction, Probe
 from graph.models.json_replies import REASONING, quoted
@@ -117,6 +115,8 @@ def _tau(events: int, items: Sequence[int | str]) -> float:
     union = list(dict.fromkeys([*range(1, events + 1), *items]))
     if len(union) < 2:
         return 0.0
+    from scipy.stats import kendalltau  # takes a second to import, and only this needs it
+
     last, places = len(union) + 1, {item: place for place, item in enumerate(items, start=1)}
     theirs = [min(place, events + 1) for place in range(1, last)]
     tau = float(kendalltau(theirs, [places.get(item, last) for item in union], variant="b").statistic)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import binomtest, spearmanr
 
 from eval.metrics.intervals import INTERVALS, mean_figures
 from eval.rating.sheet import HIGHEST, SCORES, Filled, Reply, by_question
@@ -141,6 +140,8 @@ def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[dict[ob
 
 def _matches(runs: Sequence[str], choices: Sequence[Marks], replies: Iterable[Reply]) -> Iterable[Match]:
     replied: Mapping[object, set[str]] = {q: {r.run for r in own} for q, own in by_question(replies).items()}
+    from scipy.stats import binomtest  # half a second to import, and the app does without it
+
     for first, second in combinations(runs, 2):
         chosen = [run for of_rater in choices for q, run in of_rater.items() if {first, second} <= replied[q]]
         wins, losses = chosen.count(first), chosen.count(second)
@@ -153,6 +154,8 @@ def _correlation(memory: Sequence[float | None], support: Sequence[float | None]
     both = np.array([(m, s) for m, s in zip(memory, support, strict=True) if m is not None and s is not None])
     if len(both) < 3 or not np.ptp(both, axis=0).all():
         return None
+    from scipy.stats import spearmanr
+
     return float(spearmanr(both[:, 0], both[:, 1]).statistic)
 
 

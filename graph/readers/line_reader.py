@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from scipy.special import expit
 
 from graph.readers.lines import Line, Tokens, tokens_of
 from memory.embedding import bert, minilm
@@ -130,6 +129,8 @@ class _Network:
 
     def _found(self, text: Tokens, line: list[float], ends: Array) -> LineReading:
         """What a line says, from its two logits and those of its tokens, (tokens or more, 2)."""
+        from scipy.special import expit  # not before a message is read: SciPy is slow to import
+
         logit, yes = line
         if not text.offsets:
             return LineReading(-math.inf, 0.0, (0, 0), 0.0, 0.5)

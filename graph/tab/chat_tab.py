@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import gradio as gr
 
-from graph.assistant import Assistant
+from graph.assistant import Assistant, prepare
 from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering, Running
@@ -147,7 +147,9 @@ class ChatTab:
         at_once = {"concurrency_limit": 4, "concurrency_id": "answer", "trigger_mode": "multiple", **PRIVATE}
         self.box.composer.submit(answering.answer, sent, answered, **at_once)
         for way_in in (loaded, chosen):
-            way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
+            followed = way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
+            if way_in is loaded:
+                followed.then(prepare, None, None, **PRIVATE)
         for button in (*self.box.suggestions, self.box.go_on):
             filled = button.click(lambda question: question, button, self.box.composer, **PRIVATE)
             filled.then(answering.answer, sent, answered, **at_once)

@@ -15,7 +15,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy.special import softmax
 
 from memory.embedding import bert, minilm
 from memory.embedding.bert import Array
@@ -85,6 +84,8 @@ class Recogniser:
 
     def recognise(self, sentences: Sequence[str]) -> list[Said]:
         """What each of several sentences does. With a question mark it asks, and tells only if that is likelier."""
+        from scipy.special import softmax  # not before a message is read: SciPy is slow to import
+
         with self._lock:
             self._network = self._network or _Network(self._path)
         ids = tokens_of(sentences)

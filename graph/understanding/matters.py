@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import expit
 
 from graph.understanding.classifier import Floats, features, weights_path
 
@@ -31,6 +30,8 @@ class Recogniser:
             text: A sentence or two.
             vector: Its unit embedding by the model that the recogniser was trained with, of shape (d,).
         """
+        from scipy.special import expit  # not before a message is read: SciPy is slow to import
+
         return float(expit(self.weights @ features(text, vector, self.vocabulary) + self.bias))
 
     def direction(self, dimensions: int) -> Floats:

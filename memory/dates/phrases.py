@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
+from functools import cache
 
 from memory.dates.calendar import WORDS, Stretch, Tense
 from memory.dates.chinese import CHINESE_RULES
@@ -21,15 +22,18 @@ HAS_CHINESE = re.compile(r"[一-鿿]")
 LETTERS = re.compile(r"[a-z]+")
 
 
-def _any_of(rules: tuple[Rule, ...], lead: str) -> re.Pattern[str]:
-    """Compile a pattern that matches where any rule may; `lead`, which begins all rules, comes in front for speed."""
+RULES = {"english": ((*CALENDAR_RULES, *RELATIVE_RULES), WORD_START), "chinese": (CHINESE_RULES, "")}
+"""The rules of a language, and what begins all of them."""
+
+
+@cache
+def _starts(language: str) -> re.Pattern[str]:
+    """Compile a pattern that matches where any rule may; what begins all rules comes in front for speed."""
+    rules, lead = RULES[language]
     patterns = (re.sub(r"\?P<\w+>", "?:", rule.pattern.pattern).removeprefix(lead) for rule in rules)
     return re.compile(f"{lead}(?:{'|'.join(patterns)})", re.IGNORECASE)
 
 
-ENGLISH_RULES = (*CALENDAR_RULES, *RELATIVE_RULES)
-ENGLISH_START = _any_of(ENGLISH_RULES, WORD_START)
-CHINESE_START = _any_of(CHINESE_RULES, "")
 SENTENCE_END = re.compile(r"\.(?!\d)|[!?\n。！？]")
 CHINESE_FUTURE_CUE = re.compile(r"打算|计划|准备")
 BETWEEN = compile_spaced(r"\b(?:between|from) \Z")
@@ -59,15 +63,14 @@ def read_phrases(text: str, now: datetime, zone: tzinfo) -> list[Phrase]:
     """The phrases of a text that name a time, left to right, without overlap; `now` is local time in `zone`."""
     if not HINT_SIGNS.search(text) and HINT_WORDS.isdisjoint(LETTERS.findall(text.lower())):
         return []
-    phrases = _locate(text, zone, ENGLISH_START, ENGLISH_RULES)
+    phrases = _locate(text, zone, "english")
     if HAS_CHINESE.search(text):
-        phrases = sorted(
-            [*phrases, *_locate(text, zone, CHINESE_START, CHINESE_RULES)], key=lambda phrase: phrase.start
-        )
+        phrases = sorted([*phrases, *_locate(text, zone, "chinese")], key=lambda phrase: phrase.start)
     return _join_ranges(text, _extend(text, phrases[:MAX_EXPRESSIONS], now), now)
 
 
-def _locate(text: str, zone: tzinfo, starts: re.Pattern[str], rules: tuple[Rule, ...]) -> list[Phrase]:
+def _locate(text: str, zone: tzinfo, language: str) -> list[Phrase]:
+    starts, (rules, _) = _starts(language), RULES[language]
     phrases: list[Phrase] = []
     position = 0
     while len(phrases) < MAX_EXPRESSIONS and (candidate := starts.search(text, position)):
