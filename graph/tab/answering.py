@@ -147,12 +147,11 @@ class Answering:
     ) -> AsyncIterator[Update]:
         """Yield what a page shows while a message is answered, and at the end."""
         chat, text = running.chat, running.text
-        if chat.edited is not None:
-            chat = running.chat = await to_thread(self._without, chat, chat.edited)
-        bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text))
         try:
+            if chat.edited is not None:
+                chat = running.chat = await to_thread(self._without, chat, chat.edited)
             ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
-            bubbles = (*bubbles[:-1], messages.user_bubble(text, "" if forgetful else ask.turn_id))
+            bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text, "" if forgetful else ask.turn_id))
             assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
             self.learner.use(assistant.services.model)
             hidden = dict.fromkeys((self.box.go_on, self.box.edited), gr.Button(visible=False))
