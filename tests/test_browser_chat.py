@@ -232,7 +232,7 @@ def test_the_last_message_is_asked_again_or_taken_back_with_all_that_came_of_it(
 def test_a_message_is_edited_and_sent_again_with_all_that_came_of_it_forgotten(app: App, screen: Screen) -> None:
     screen.make_persona("Una")
     page, composer, edited = screen.page, screen.page.locator("#composer textarea"), screen.page.locator("#edited")
-    screen.ask("My *locker* code is <4417>.")
+    screen.ask("My *locker* code is <wombat17>.")
     screen.ask("I keep bees behind the shed.")
     composer.press("ArrowUp")
     expect(composer).to_have_value("I keep bees behind the shed.")
@@ -240,7 +240,7 @@ def test_a_message_is_edited_and_sent_again_with_all_that_came_of_it_forgotten(a
     expect(edited).to_be_hidden()
     expect(composer).to_have_value("")
     page.locator("#chat [aria-label='Edit']").first.click()
-    expect(composer).to_have_value("My *locker* code is <4417>.")
+    expect(composer).to_have_value("My *locker* code is <wombat17>.")
     expect(edited).to_be_visible()
     expect(page.locator("#chat .user.message")).to_have_count(2)  # nothing is gone yet
     composer.fill("My locker code is 5528.")
@@ -252,7 +252,7 @@ def test_a_message_is_edited_and_sent_again_with_all_that_came_of_it_forgotten(a
     assert "5528" in screen.ask("What is my locker code?")
     screen.memory()
     expect(page.locator("#memory-totals")).to_contain_text("(4 turns)")
-    assert not [path for path in app.home.glob("bank.db*") if b"4417" in path.read_bytes()]
+    assert not [path for path in app.home.glob("bank.db*") if b"wombat17" in path.read_bytes()]
 
 
 def test_a_message_is_copied_as_it_was_written(screen: Screen) -> None:
