@@ -183,9 +183,7 @@ def test_verify_lists_faults_of_a_damaged_file_and_never_breaks_off(home, tmp_pa
 def test_a_damaged_schema_that_sqlite_quotes_is_told(home, tmp_path, capsys):
     bank = seeded(home)
     backup(bank, tmp_path / "kept.db")
-    content = bytearray(bank.path.read_bytes())
-    content[content.index(b"CREATE TABLE") + 2] ^= 0x80
-    bank.path.write_bytes(content)
+    bank.path.write_bytes(bank.path.read_bytes().replace(b"CREATE TABLE", b"CR\xc5ATE TABLE"))
     for command in (["verify"], ["list"], ["restore", str(bank.path)]):
         assert main(command) == 1
         assert f"{bank.path}: is not a Memoir bank, or is damaged" in capsys.readouterr().err

@@ -44,6 +44,7 @@ def take_first_talk(screen: Screen) -> None:
 def test_a_history_is_chosen_imported_and_asked_as_of_its_end_if_one_wishes(app: App, screen: Screen) -> None:
     take_first_talk(screen)
     expect(screen.page.locator("#persona input")).to_have_value(re.compile("Ana"))
+    screen.page.keyboard.press("Escape")
     screen.open("chat-settings")
     expect(screen.page.locator("#as-of input")).to_have_value("")
     screen.page.locator("#at-end").click()
@@ -105,6 +106,7 @@ def test_an_archive_of_chatgpt_is_looked_into_and_brought_in(screen: Screen, tmp
     expect(screen.page.locator("#apart input")).not_to_be_checked()
     screen.page.locator("#past-chats a").first.click()
     expect(screen.page.locator("#chat .message").first).to_be_visible()
+    screen.open("bring-in")
     screen.page.locator("#upload-report summary").click()
     expect(screen.page.locator("#upload-report li").last).to_have_text(re.compile("chat.html: not text"))
 

@@ -58,10 +58,11 @@ document.addEventListener("click", (event) => {
   if (!inside || event.target.closest(".memoir-drawer-close, a[data-chat], #new-chat")) closeDrawers();
 });
 
-// A panel lies over the page until one clicks or types elsewhere.
+// A panel lies over the page until one clicks or types elsewhere, or presses Escape, which in a dropdown closes only that.
 const closePanels = (event) => {
+  const escaped = event.key === "Escape" && !event.target.closest?.("[aria-expanded], [role=listbox]");
   for (const open of document.querySelectorAll(".memoir-over > .label-wrap.open")) {
-    if (event.key === "Escape" || !open.parentElement.contains(event.target)) open.click();
+    if (escaped || !open.parentElement.contains(event.target)) open.click();
   }
 };
 
@@ -70,13 +71,12 @@ window.showChat = () => {
   document.querySelector("#composer textarea").focus();
 };
 
-document.addEventListener("focusin", closePanels);
-document.addEventListener("pointerdown", closePanels);
+// Not earlier in a click: what lies below a closing panel moves, and would be missed.
+document.addEventListener("click", closePanels, true);
+document.addEventListener("keyup", closePanels, true);
 
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape") return;
-  closeDrawers();
-  closePanels(event);
+  if (event.key === "Escape") closeDrawers();
 });
 
 // A file that is dropped on the chat is imported: the panel opens with its preview.

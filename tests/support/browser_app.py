@@ -156,10 +156,10 @@ class Screen:
 
     def open(self, heading: str) -> None:
         """Open an accordion by its element id; a narrow window has some in the drawer of chats."""
-        button, drawer = self.page.locator(f"#{heading} button").first, self.page.locator(".memoir-open-chats")
-        if drawer.is_visible() and not button.is_visible():
-            drawer.click()
-        button.click()
+        drawer, opens = self.page.locator(f".memoir-chats:has(#{heading})"), self.page.locator(".memoir-open-chats")
+        if drawer.count() and opens.is_visible() and "memoir-open" not in (drawer.get_attribute("class") or "").split():
+            opens.click()
+        self.page.locator(f"#{heading} button").first.click()
 
     def memory(self) -> Locator:
         """Turn to the Memory tab; its table."""
@@ -190,10 +190,9 @@ class Screen:
 
     def bring_in(self, file: Path) -> None:
         """Drop a file into the upload box."""
-        box = self.page.locator("#upload input[type=file]")
-        if not box.count():
+        if not self.page.locator("#bring-in > .label-wrap.open").count():
             self.open("bring-in")
-        box.set_input_files(file)
+        self.page.locator("#upload input[type=file]").set_input_files(file)
 
     def overflows(self) -> bool:
         """Whether the page is wider than the window."""
