@@ -68,7 +68,7 @@ def played(tmp_path, embedder, classifier):
     return play
 
 
-@pytest.mark.parametrize("system", ["bm25", "dense", "langgraph-store", "raptor", "hipporag"])
+@pytest.mark.parametrize("system", ["bm25", "dense", "langgraph-store", "raptor", "hipporag", "ld-agent"])
 def test_a_system_finds_the_line_and_the_same_reader_answers_from_it(played, system):
     prediction = played(system).ask(PROBES[0])
     assert "answer_77aa_1" in prediction.found[0].units
