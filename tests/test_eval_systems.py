@@ -18,8 +18,11 @@ from eval.play.systems import contract, registry
 from eval.play.systems.contract import Chat, Found, Session, SystemFailed, Turn
 from eval.play.systems.matching import matched
 from eval.play.systems.registry import BUILT_IN, UnknownMemorySystem
+from eval.reporting import side_by_side
 from eval.runs.experiment import Experiment, with_settings
-from eval.types import Costs
+from eval.runs.provenance import versions
+from eval.runs.run import Runs, Spec
+from eval.types import Costs, Prediction, Sample
 from support.invented_history import PROBES, life
 
 
@@ -302,3 +305,14 @@ def test_an_unknown_system_is_answered_with_the_names_before_anything_runs(comma
 def test_opening_an_unknown_system_is_refused(tmp_path, embedder):
     with pytest.raises(UnknownMemorySystem, match=contract.MEMOIR):
         registry.open_system("nothing", tmp_path, embedder, Chat(None, Costs()))
+
+
+def test_the_table_has_the_versions_of_packages_that_systems_need_beside_memoirs_own(tmp_path):
+    def run_of(system, brought):
+        spec = Spec("memoir", "", "c0ffee", "all", {"system": system, "reader": "none"}, "code", versions() | brought)
+        run = Runs(tmp_path).resume_or_create(spec)
+        run.append_sample(Sample(PROBES[0], Prediction(PROBES[0].id, "life", {}, ())))
+        return run
+
+    compared = side_by_side.side_by_side({"bm25": run_of("bm25", {}), "mem0": run_of("mem0", {"mem0ai": "2.0.1"})})
+    assert ["package", "", "mem0ai 2.0.1"] in side_by_side.to_rows(compared)

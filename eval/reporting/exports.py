@@ -1,7 +1,7 @@
 """Write a run's answers and rankings in the formats that other programs read."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,9 @@ from eval.benchmarks.dialsim.metrics import answer_log
 from eval.benchmarks.locomo.metrics import qa_line
 from eval.benchmarks.longmemeval.metrics import retrieval_log_line
 from eval.benchmarks.longmemeval.official_judge import hypothesis
-from eval.metrics.evidence import Level, item_ranking, session_ranking
+from eval.metrics.evidence import item_ranking, session_ranking
+from eval.metrics.scores import Scores, score
+from eval.reporting.report import report
 from eval.runs.run import Run
 from eval.types import Sample
 from memory.errors import MemoirError
@@ -28,7 +30,7 @@ class Format:
 
     benchmark: str
     about: str
-    lines: Callable[[Sequence[Sample], Level], Iterable[str]]
+    lines: Callable[[Sequence[Sample], Run], Iterable[str]]
 
 
 def write(run: Run, file: Path, name: str = "") -> tuple[str, int]:
@@ -45,24 +47,24 @@ def write(run: Run, file: Path, name: str = "") -> tuple[str, int]:
     if not name or FORMATS[name].benchmark not in ("", benchmark):
         fit = ", ".join(each for each, found in FORMATS.items() if found.benchmark in ("", benchmark))
         raise NoFormat(f"{run.name} is a run of {benchmark}. Name a format that it has, with --format: {fit}")
-    lines = list(FORMATS[name].lines(run.samples(), BENCHMARKS[benchmark].scoring.level))
+    lines = list(FORMATS[name].lines(run.samples(), run))
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return name, len(lines)
 
 
-def _line_each(make: Callable[[Sample], dict[str, Any] | None], samples: Sequence[Sample], _: Level) -> Iterator[str]:
+def _line_each(make: Callable[[Sample], dict[str, Any] | None], samples: Sequence[Sample], _: Run) -> Iterator[str]:
     return (json.dumps(found) for sample in samples if (found := make(sample)))
 
 
-def _qa(samples: Sequence[Sample], _: Level) -> list[str]:
+def _qa(samples: Sequence[Sample], _: Run) -> list[str]:
     return [json.dumps({"qa": [qa_line(sample) for sample in samples]})]
 
 
-def _answer_log(samples: Sequence[Sample], _: Level) -> list[str]:
+def _answer_log(samples: Sequence[Sample], _: Run) -> list[str]:
     return [json.dumps(answer_log(samples))]
 
 
-def _chat(samples: Sequence[Sample], _: Level) -> list[str]:
+def _chat(samples: Sequence[Sample], _: Run) -> list[str]:
     """The answers of one chat by ability, in the order of its file: the script finds their rubrics by their places."""
     chats = list(dict.fromkeys(sample.prediction.history_id for sample in samples))
     if len(chats) > 1:
@@ -74,27 +76,102 @@ def _chat(samples: Sequence[Sample], _: Level) -> list[str]:
     return [json.dumps(answers)]
 
 
-def _rankings(samples: Sequence[Sample], level: Level) -> Iterator[tuple[str, Sequence[str], list[str]]]:
+def _rankings(samples: Sequence[Sample], run: Run) -> Iterator[tuple[str, Sequence[str], list[str]]]:
     """The id of each probe with evidence, the ids that were found, best first, and those that are relevant."""
+    level = BENCHMARKS[run.spec.benchmark].scoring.level
     for sample in samples:
         found, relevant = (session_ranking if level == "sessions" else item_ranking)(sample)
         if relevant:
             yield _word(sample.probe.id), [_word(name) for name in found], sorted(map(_word, relevant))
 
 
-def _trec_run(samples: Sequence[Sample], level: Level) -> Iterator[str]:
-    for probe, found, _ in _rankings(samples, level):
+def _trec_run(samples: Sequence[Sample], run: Run) -> Iterator[str]:
+    for probe, found, _ in _rankings(samples, run):
         yield from (f"{probe} Q0 {name} {rank} {1 / rank:.6f} memoir" for rank, name in enumerate(found, start=1))
 
 
-def _trec_qrels(samples: Sequence[Sample], level: Level) -> Iterator[str]:
-    for probe, _, relevant in _rankings(samples, level):
+def _trec_qrels(samples: Sequence[Sample], run: Run) -> Iterator[str]:
+    for probe, _, relevant in _rankings(samples, run):
         yield from (f"{probe} 0 {name} 1" for name in relevant)
 
 
 def _word(name: str) -> str:
     """An id without spaces, which divide the columns of TREC's files."""
     return "_".join(name.split()) or "_"
+
+
+def _inspect(samples: Sequence[Sample], run: Run) -> list[str]:
+    """An EvalLog of version 2; all figures of a probe are one score, since each has some dozens."""
+    spec, done = run.spec, report(run)
+    model = str(spec.settings.get("model", "none"))
+    scored = score(samples, BENCHMARKS[spec.benchmark].scoring, answered=run.has_reader)
+    figures = (
+        {
+            "name": name,
+            "scorer": "memoir",
+            "scored_samples": f.n,
+            "metrics": {"mean": {"name": "mean", "value": f.value}},
+        }
+        for name, f in done.metrics.items()
+    )
+    log = {
+        "version": 2,
+        "status": "success" if run.is_done else "cancelled",
+        "eval": {
+            "run_id": run.name,
+            "created": run.created.isoformat(),
+            "task": spec.benchmark,
+            "task_args": spec.settings,
+            "dataset": {"name": spec.benchmark, "location": spec.data, "samples": len(samples)},
+            "model": model,
+            "config": {},
+            "packages": spec.versions,
+            "metadata": {"portion": spec.portion, "code": spec.code, "checksum": spec.checksum, "machine": run.machine},
+        },
+        "results": {"total_samples": len(samples), "completed_samples": len(samples), "scores": list(figures)},
+        "stats": {"model_usage": {model: _usage(done.tokens["in"], done.tokens["out"])}},
+        "samples": [_inspect_sample(one.sample, one.scores, model) for one in scored],
+    }
+    return [json.dumps(log, default=str)]
+
+
+def _inspect_sample(sample: Sample, scores: Scores, model: str) -> dict[str, Any]:
+    probe, said, verdict = sample.probe, sample.prediction, sample.verdict
+    message = {"role": "assistant", "content": said.answer}
+    found = [{"units": hit.units, "score": hit.score, "place": hit.place} for hit in said.found]
+    judged = {"verdict": verdict.state, "by": verdict.by} if verdict else {}
+    return {
+        "id": f"{said.history_id}/{probe.id}",
+        "epoch": 1,
+        "input": probe.shown or probe.question,
+        "choices": list(probe.choices) or None,
+        "target": list(probe.gold.answers),
+        "messages": [{"role": "user", "content": probe.shown or probe.question}, message],
+        "output": {
+            "model": said.reader or model,
+            "choices": [{"message": message, "stop_reason": "stop"}],
+            "usage": _usage(said.tokens_in, said.tokens_out),
+        },
+        "scores": {
+            "memoir": {
+                "value": scores,
+                "answer": said.answer,
+                "explanation": verdict and verdict.reply,
+                "metadata": judged,
+            }
+        },
+        "metadata": {
+            "ability": probe.ability,
+            "asked_at": probe.asked_at,
+            "evidence": probe.gold.evidence,
+            "found": found,
+        },
+        "total_time": said.response_ms / 1000,
+    }
+
+
+def _usage(tokens_in: int, tokens_out: int) -> Mapping[str, int]:
+    return {"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
 
 
 FORMATS = {
@@ -107,5 +184,6 @@ FORMATS = {
     "chat": Format("beam", "for BEAM's run_evaluation.py, of one chat", _chat),
     "trec-run": Format("", "a TREC run of sessions, or of memories where these are ranked", _trec_run),
     "trec-qrels": Format("", "the relevance judgements for it", _trec_qrels),
+    "inspect": Format("", "for Inspect's viewer and read_eval_log, into a file that ends in .json", _inspect),
 }
 """By name; the first of a benchmark is the one that is written if none is named."""
