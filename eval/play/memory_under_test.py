@@ -319,7 +319,7 @@ def _reading_method(model: BaseChatModel) -> Method:
 def pipeline_settings(experiment: Experiment) -> PipelineSettings:
     """The pipeline's settings with a ranking of full depth, which changes no answer."""
     pipeline = experiment.pipeline
-    budget = EVERYTHING if experiment.given in WHOLE else pipeline.budget
+    budget = EVERYTHING if experiment.given in (*WHOLE, "found") else pipeline.budget
     # Another system's order is its own, so that no class of the question may change it.
     rerank = pipeline.rerank if experiment.system == MEMOIR else RerankSettings()
     return replace(pipeline, search=replace(pipeline.search, depth=DEPTH), rerank=rerank, budget=budget)

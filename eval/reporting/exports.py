@@ -1,7 +1,7 @@
 """Write a run's answers and rankings in the formats that other programs read."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from eval.benchmarks.locomo.metrics import qa_line
 from eval.benchmarks.longmemeval.metrics import retrieval_log_line
 from eval.benchmarks.longmemeval.official_judge import hypothesis
 from eval.metrics.evidence import item_ranking, session_ranking
-from eval.metrics.scores import Scores, score
+from eval.metrics.scores import Scored, score
+from eval.play.systems.contract import MEMOIR
 from eval.reporting.report import report
 from eval.runs.run import Run
 from eval.types import Sample
@@ -56,14 +57,6 @@ def _line_each(make: Callable[[Sample], dict[str, Any] | None], samples: Sequenc
     return (json.dumps(found) for sample in samples if (found := make(sample)))
 
 
-def _qa(samples: Sequence[Sample], _: Run) -> list[str]:
-    return [json.dumps({"qa": [qa_line(sample) for sample in samples]})]
-
-
-def _answer_log(samples: Sequence[Sample], _: Run) -> list[str]:
-    return [json.dumps(answer_log(samples))]
-
-
 def _chat(samples: Sequence[Sample], _: Run) -> list[str]:
     """The answers of one chat by ability, in the order of its file: the script finds their rubrics by their places."""
     chats = list(dict.fromkeys(sample.prediction.history_id for sample in samples))
@@ -102,64 +95,41 @@ def _word(name: str) -> str:
 
 def _inspect(samples: Sequence[Sample], run: Run) -> list[str]:
     """An EvalLog of version 2; all figures of a probe are one score, since each has some dozens."""
-    spec, done = run.spec, report(run)
+    spec, done, n = run.spec, report(run), len(samples)
     model = str(spec.settings.get("model", "none"))
+    about = {"portion": spec.portion, "code": spec.code, "checksum": spec.checksum, "machine": run.machine}
+    task = {"run_id": run.name, "created": run.created, "task": spec.benchmark, "task_args": spec.settings}
+    task |= {"model": model, "config": {}, "packages": spec.versions, "metadata": about}
+    task["dataset"] = {"name": spec.benchmark, "location": spec.data, "samples": n}
+    means = {name: {"mean": {"name": "mean", "value": figure.value}} for name, figure in done.metrics.items()}
+    figures = [{"name": name, "scorer": MEMOIR, "metrics": mean} for name, mean in means.items()]
     scored = score(samples, BENCHMARKS[spec.benchmark].scoring, answered=run.has_reader)
-    figures = (
-        {
-            "name": name,
-            "scorer": "memoir",
-            "scored_samples": f.n,
-            "metrics": {"mean": {"name": "mean", "value": f.value}},
-        }
-        for name, f in done.metrics.items()
-    )
     log = {
         "version": 2,
         "status": "success" if run.is_done else "cancelled",
-        "eval": {
-            "run_id": run.name,
-            "created": run.created.isoformat(),
-            "task": spec.benchmark,
-            "task_args": spec.settings,
-            "dataset": {"name": spec.benchmark, "location": spec.data, "samples": len(samples)},
-            "model": model,
-            "config": {},
-            "packages": spec.versions,
-            "metadata": {"portion": spec.portion, "code": spec.code, "checksum": spec.checksum, "machine": run.machine},
-        },
-        "results": {"total_samples": len(samples), "completed_samples": len(samples), "scores": list(figures)},
+        "eval": task,
+        "results": {"total_samples": n, "completed_samples": n, "scores": figures},
         "stats": {"model_usage": {model: _usage(done.tokens["in"], done.tokens["out"])}},
-        "samples": [_inspect_sample(one.sample, one.scores, model) for one in scored],
+        "samples": [_inspect_sample(one, model) for one in scored],
     }
     return [json.dumps(log, default=str)]
 
 
-def _inspect_sample(sample: Sample, scores: Scores, model: str) -> dict[str, Any]:
-    probe, said, verdict = sample.probe, sample.prediction, sample.verdict
-    message = {"role": "assistant", "content": said.answer}
+def _inspect_sample(one: Scored, model: str) -> dict[str, Any]:
+    probe, gold, said, verdict = one.sample.probe, one.sample.probe.gold, one.sample.prediction, one.sample.verdict
+    choice = {"message": {"role": "assistant", "content": said.answer}, "stop_reason": "stop"}
+    usage = _usage(said.tokens_in, said.tokens_out)
     found = [{"units": hit.units, "score": hit.score, "place": hit.place} for hit in said.found]
     judged = {"verdict": verdict.state, "by": verdict.by} if verdict else {}
+    told = {"answer": said.answer, "explanation": verdict and verdict.reply, "metadata": judged}
     return {
         "id": f"{said.history_id}/{probe.id}",
         "epoch": 1,
         "input": probe.shown or probe.question,
         "choices": list(probe.choices) or None,
-        "target": list(probe.gold.answers),
-        "messages": [{"role": "user", "content": probe.shown or probe.question}, message],
-        "output": {
-            "model": said.reader or model,
-            "choices": [{"message": message, "stop_reason": "stop"}],
-            "usage": _usage(said.tokens_in, said.tokens_out),
-        },
-        "scores": {
-            "memoir": {
-                "value": scores,
-                "answer": said.answer,
-                "explanation": verdict and verdict.reply,
-                "metadata": judged,
-            }
-        },
+        "target": list(gold.answers),
+        "output": {"model": said.reader or model, "choices": [choice], "usage": usage},
+        "scores": {MEMOIR: {"value": one.scores, **told}},
         "metadata": {
             "ability": probe.ability,
             "asked_at": probe.asked_at,
@@ -170,7 +140,7 @@ def _inspect_sample(sample: Sample, scores: Scores, model: str) -> dict[str, Any
     }
 
 
-def _usage(tokens_in: int, tokens_out: int) -> Mapping[str, int]:
+def _usage(tokens_in: int, tokens_out: int) -> dict[str, int]:
     return {"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
 
 
@@ -179,8 +149,16 @@ FORMATS = {
     "retrieval-log": Format(
         "longmemeval", "for LongMemEval's print_retrieval_metrics.py", partial(_line_each, retrieval_log_line)
     ),
-    "qa": Format("locomo", "for eval_question_answering of LoCoMo's task_eval/evaluation.py", _qa),
-    "answers": Format("dialsim", "for judge_eq of DialSim's post_processing/process_answer.py", _answer_log),
+    "qa": Format(
+        "locomo",
+        "for eval_question_answering of LoCoMo's task_eval/evaluation.py",
+        lambda samples, _: [json.dumps({"qa": [qa_line(sample) for sample in samples]})],
+    ),
+    "answers": Format(
+        "dialsim",
+        "for judge_eq of DialSim's post_processing/process_answer.py",
+        lambda samples, _: [json.dumps(answer_log(samples))],
+    ),
     "chat": Format("beam", "for BEAM's run_evaluation.py, of one chat", _chat),
     "trec-run": Format("", "a TREC run of sessions, or of memories where these are ranked", _trec_run),
     "trec-qrels": Format("", "the relevance judgements for it", _trec_qrels),
