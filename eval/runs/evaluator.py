@@ -39,10 +39,6 @@ class NoData(MemoirError):
     """The files of a benchmark are not on this machine."""
 
 
-class NothingToJudge(MemoirError):
-    """A run has no answers to judge."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """Which benchmark to run, on what data and with which settings.
@@ -215,11 +211,11 @@ class Evaluator:
         """Let a chat model judge every answer of a run; its verdicts replace those of the rule.
 
         It scores them by the benchmark's criteria, too, where it has any. A reply of the judge that cannot be read
-        counts as wrong, or gives no score; the report says how many there were. Raises `NothingToJudge` if the run was
+        counts as wrong, or gives no score; the report says how many there were. Raises `MemoirError` if the run was
         made without a reader, and `UnknownModel` if there is no such chat model.
         """
         if not run.has_reader:
-            raise NothingToJudge(f"{run.name} was run without a reader, so it has no answer to judge")
+            raise MemoirError(f"{run.name} was run without a reader, so it has no answer to judge")
         criteria = benchmarks.find(run.spec.benchmark).criteria
         judge = Judge(chat_model(model), model, self.settings.judgements_path, criteria)
         samples = run.samples()
