@@ -216,7 +216,6 @@ class MemoryUnderTest:
             raise ModelFailed(
                 f"{answer.reading.notice} Earlier answers are kept; run the same command again to continue"
             )
-        self.costs.ask_s += seconds
         self.costs.probes += 1
         prediction = make_prediction(probe, self.history.id, answer, self._ids, seconds)
         if own is not None:
