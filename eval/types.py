@@ -253,7 +253,6 @@ class Costs:
     turns: int = 0
     memories: int = 0
     embed_s: float = 0.0
-    ask_s: float = 0.0
     probes: int = 0
     learned: int = 0
     by_rules: int = 0

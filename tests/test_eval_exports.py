@@ -11,7 +11,7 @@ from eval.play.simulation.choices import show
 from eval.reporting import exports
 from eval.reporting.report import report
 from eval.runs.run import Runs, Spec
-from eval.types import Gold, Prediction, Probe, RankedHit, Sample
+from eval.types import Gold, Prediction, Probe, RankedHit, Sample, Verdict
 
 
 def run_of(folder, benchmark, *samples):
@@ -130,3 +130,22 @@ def test_a_trec_run_scores_with_its_qrels_what_the_report_says(tmp_path):
         parsed = ir_measures.parse_measure(measure)
         value = ir_measures.calc_aggregate([parsed], qrels, found)[parsed]
         assert value == pytest.approx(figures[ours].value), measure
+
+
+def test_inspects_log_has_the_figures_of_the_report_and_each_probes_scores_beside_its_answer(tmp_path):
+    judged = Verdict("right", "openai:any", "Yes.")
+    one = answered("q1", "In Porto.", MARKED, "multi-session", *RANKING, tokens_in=20, tokens_out=3)
+    run = run_of(tmp_path, "longmemeval", replace(one, verdict=judged), answered("q2", "", MARKED, reader="extractive"))
+    log = json.loads(written(run, tmp_path, "inspect"))
+    assert (log["version"], log["status"], log["eval"]["task"]) == (2, "cancelled", "longmemeval")
+    means = {score["name"]: score["metrics"]["mean"]["value"] for score in log["results"]["scores"]}
+    assert means == {name: figure.value for name, figure in report(run).metrics.items()}
+    first, second = log["samples"]
+    assert (first["id"], first["input"], first["target"]) == ("h/q1", "Where?", ["Porto"])
+    assert first["output"]["choices"][0]["message"]["content"] == "In Porto."
+    assert first["output"]["usage"] == {"input_tokens": 20, "output_tokens": 3, "total_tokens": 23}
+    score = first["scores"]["memoir"]
+    assert (score["value"]["answer_accuracy"], score["value"]["judge_accuracy"], score["explanation"]) == (1, 1, "Yes.")
+    assert second["output"]["model"] == "extractive"
+    run.mark_done()
+    assert json.loads(written(run, tmp_path, "inspect"))["status"] == "success"

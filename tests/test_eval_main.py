@@ -21,6 +21,7 @@ from eval.settings import EvalSettings
 from graph.models.registry import chat_model
 from memory.embedding import minilm
 from memory.errors import MemoirError
+from memory.search.searcher import Searcher
 from support.chat_server import Broken, ChatServer
 from support.tiny_models import made_up
 
@@ -233,6 +234,37 @@ def test_a_report_is_shown_again(command, name):
     assert {row["metric"] for row in rows if row["axis"] == "all"} >= ANSWERS | RETRIEVAL
     assert {row["axis"] for row in rows} >= {"all", "ability", "population"}
     fails(command("report", "nonsense"), "nonsense", name[:6])
+
+
+def read_by(run):
+    return [
+        (sample.probe.id, {(hit.store, hit.units) for hit in sample.prediction.found if hit.place == "read"})
+        for sample in run.samples()
+    ]
+
+
+def test_a_run_is_read_again_from_what_its_reader_got_without_a_search(command, evaluator, name, monkeypatch):
+    monkeypatch.setattr(Searcher, "search", lambda *arguments: pytest.fail("searched"))
+    before = evaluator.runs.get(name)
+    with ChatServer("It was in Porto. [1]") as server:
+        assert command("read", name, "--set", f"model={server.model()}", "--set", "method=direct")[0] == 0
+    again = evaluator.runs.get("last")
+    assert again.spec.portion == f"those of {name}"
+    assert again.spec.settings["model"] != before.spec.settings["model"]
+    assert read_by(again) == read_by(before)
+    assert all(len(units) > 1 for _, units in read_by(again))
+    assert {sample.prediction.answer for sample in again.samples()} != {s.prediction.answer for s in before.samples()}
+
+
+def test_another_system_remembers_nothing_anew_where_its_run_is_read_again(command, evaluator):
+    with ChatServer("A summary.") as server:
+        run = ("run", "memoir", "--limit", 2, "--system", "raptor", "--reader", "extractive")
+        assert command(*run, "--set", f"model={server.model()}")[0] == 0
+        before, asked = evaluator.runs.get("last"), len(server.requests)
+        assert asked > 0
+        assert command("read", before.name)[0] == 0
+        assert len(server.requests) == asked
+    assert read_by(evaluator.runs.get("last")) == read_by(before)
 
 
 def test_two_runs_are_compared(command, evaluator, name):

@@ -16,10 +16,13 @@ from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.systems import contract, registry
 from eval.play.systems.contract import Chat, Found, Session, SystemFailed, Turn
-from eval.play.systems.matching import matched
 from eval.play.systems.registry import BUILT_IN, UnknownMemorySystem
+from eval.play.systems.searcher import matched
+from eval.reporting import side_by_side
 from eval.runs.experiment import Experiment, with_settings
-from eval.types import Costs
+from eval.runs.provenance import versions
+from eval.runs.run import Runs, Spec
+from eval.types import Costs, Prediction, Sample
 from support.invented_history import PROBES, life
 
 
@@ -68,7 +71,7 @@ def played(tmp_path, embedder, classifier):
     return play
 
 
-@pytest.mark.parametrize("system", ["bm25", "dense", "langgraph-store", "raptor", "hipporag"])
+@pytest.mark.parametrize("system", ["bm25", "dense", "langgraph-store", "raptor", "hipporag", "ld-agent"])
 def test_a_system_finds_the_line_and_the_same_reader_answers_from_it(played, system):
     prediction = played(system).ask(PROBES[0])
     assert "answer_77aa_1" in prediction.found[0].units
@@ -302,3 +305,14 @@ def test_an_unknown_system_is_answered_with_the_names_before_anything_runs(comma
 def test_opening_an_unknown_system_is_refused(tmp_path, embedder):
     with pytest.raises(UnknownMemorySystem, match=contract.MEMOIR):
         registry.open_system("nothing", tmp_path, embedder, Chat(None, Costs()))
+
+
+def test_the_table_has_the_versions_of_packages_that_systems_need_beside_memoirs_own(tmp_path):
+    def run_of(system, brought):
+        spec = Spec("memoir", "", "c0ffee", "all", {"system": system, "reader": "none"}, "code", versions() | brought)
+        run = Runs(tmp_path).resume_or_create(spec)
+        run.append_sample(Sample(PROBES[0], Prediction(PROBES[0].id, "life", {}, ())))
+        return run
+
+    compared = side_by_side.side_by_side({"bm25": run_of("bm25", {}), "mem0": run_of("mem0", {"mem0ai": "2.0.1"})})
+    assert ["package", "", "mem0ai 2.0.1"] in side_by_side.to_rows(compared)

@@ -1,4 +1,4 @@
-"""RAPTOR, HippoRAG, MemWalker and mem0 find and answer as in their papers, with a scripted chat model or by rules."""
+"""RAPTOR, HippoRAG, LD-Agent and others find and answer as in their papers, with a scripted chat model or by rules."""
 
 import json
 import sys
@@ -87,7 +87,7 @@ def test_few_turns_are_no_tree_and_are_found_by_themselves(opened):
     assert lines_of(found(memory, "Did you cross the lake by kayak?"), BOATS)[0] == BOATS[1]
 
 
-@pytest.mark.parametrize("system", ["raptor", "hipporag"])
+@pytest.mark.parametrize("system", ["raptor", "hipporag", "ld-agent"])
 def test_what_is_found_depends_on_nothing_that_was_said_later(opened, system):
     early, _ = opened(system, TALK[:16])
     late, _ = opened(system, TALK)
@@ -186,6 +186,64 @@ def test_memwalker_without_a_model_is_refused_before_anything_runs(opened, capsy
     assert main(["run", "memoir", "--system", "bm25", "--system", "memwalker"]) == 1
     assert "--set model=NAME" in capsys.readouterr().err
     assert not (tmp_path / "home" / "runs").exists()
+
+
+# --- LD-Agent
+
+
+def test_a_session_is_found_by_the_summary_of_a_chat_model(opened):
+    with ChatServer(summarised) as server:
+        memory, costs = opened("ld-agent", BOATS, server.model())
+        assert lines_of(found(memory, "Tell me about Zorblatt", k=1), BOATS) == [BOATS[0]]
+    assert costs.calls == len(BOATS)
+
+
+def test_topics_that_a_question_shares_bring_a_session_up(opened):
+    lines = ("Every gadget broke.", "A zorblatt is a gadget.", "The rye loaf was dense.")
+    memory, _ = opened("ld-agent", lines)
+    assert found(memory, "Which gadget? The zorblatt?")[0] == "t1"
+
+
+def test_of_equal_sessions_the_later_is_found_first_and_what_has_no_time_does_not_fade(opened):
+    memory, _ = opened("ld-agent", [BOATS[0], *BREAD, BOATS[0]])
+    assert found(memory, "Which canoe leaks?")[:2] == ["t5", "t0"]
+    memory.remember(Session("undated", None, (Turn("u", "Ana", BOATS[0], None),)))
+    assert found(memory, "Which canoe leaks?")[:3] == ["t5", "u", "t0"]
+
+
+# --- facts that are updated
+
+MOVES = ("I live in Porto.", "The weather was fine.", "My dog is called Rex.", "We moved. I live in Bergen now.")
+
+
+def test_a_fact_that_rules_read_anew_takes_the_place_of_the_old_one(opened):
+    memory, _ = opened("updated-facts", MOVES)
+    assert lines_of(found(memory, "Where do you live?"), MOVES)[0] == MOVES[3]
+    assert "t0" not in found(memory, "Where do you live?")
+    assert found(memory, "Where do you live?", day=2)[0] == "t0"  # as of a day before the move
+    assert "t1" not in found(memory, "How was the weather?")  # it says nothing of anybody
+
+
+def test_a_fact_that_ended_is_not_found_any_more(opened):
+    memory, _ = opened("updated-facts", ("I work at Acme.", "I quit my job at Acme."))
+    assert found(memory, "Where do you work?") == ["t1"]
+
+
+def test_a_chat_model_writes_facts_and_says_which_they_replace(opened):
+    def update(request):
+        known, _, talk = asked_of(request).partition("Conversation:")
+        if "Bergen" in talk:
+            (number,) = [line.partition(".")[0] for line in known.splitlines() if "Porto" in line]
+            return f"Sure!\n- 0 | Ana lives in Bergen | {number}\n7 | of no turn"
+        return "0 | Ana lives in Porto" if "Porto" in talk else "0 | Ana has a dog, Rex |" if "Rex" in talk else "none"
+
+    with ChatServer(update) as server:
+        memory, costs = opened("updated-facts", MOVES, server.model())
+        texts = [one.text for one in memory.search("Where does Ana live?", START + timedelta(days=9), 5)]
+        assert texts == ["Ana lives in Bergen", "Ana has a dog, Rex"]
+        assert found(memory, "Where does Ana live?") == ["t3", "t2"]
+        assert found(memory, "Where does Ana live?", day=1) == ["t0"]
+    assert costs.calls == len(MOVES)
 
 
 # --- mem0

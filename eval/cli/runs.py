@@ -27,6 +27,7 @@ from memory.errors import MemoirError
 from memory.formatting import to_json_values
 
 RUN = argument("run")
+SET = argument("--set", "change a setting", action="append", default=[], metavar="NAME=VALUE", dest="settings")
 
 ENGINE_HELP = "where they run: on this machine, or on the Ray cluster at RAY_ADDRESS"
 FORMAT_HELP = "; ".join(f"{name}: {found.about}" for name, found in exports.FORMATS.items())
@@ -42,7 +43,7 @@ MODEL_HELP = "as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name"
     SAMPLE,
     argument("--only", "play this history only", action="append", default=[], metavar="HISTORY"),
     argument("--reader", "the reader; none measures classification and retrieval alone", metavar="READER"),
-    argument("--set", "change a setting", action="append", default=[], metavar="NAME=VALUE", dest="settings"),
+    SET,
     argument("--sweep", "run every combination", action="append", default=[], metavar="NAME=V,V"),
     argument("--system", SYSTEM_HELP, action="append", default=[], metavar="NAME", dest="systems"),
     argument("--preset", "run the rows of a paper's table", choices=PRESETS, metavar="NAME"),
@@ -149,6 +150,18 @@ def compare(arguments: Arguments, evaluator: Evaluator) -> None:
         return
     comparison = compare_runs(first, others[0])
     show(arguments, comparison, render.comparison_markdown(comparison))
+
+
+@COMMANDS.add("read", RUN, SET, JOBS)
+def read_again(arguments: Arguments, evaluator: Evaluator) -> None:
+    """Answer a run's questions again from what its reader got, with other settings of reading; nothing is searched."""
+    before = evaluator.runs.get(arguments.run)
+    settings = [*changed_settings(before.spec.settings), "given=found", f"found_by={before.folder.resolve()}"]
+    experiment = with_settings(Experiment(), [*settings, *arguments.settings])
+    request = RunRequest(before.spec.benchmark, Path(before.spec.data), experiment, jobs=arguments.jobs)
+    with progress_bars("probe") as watch:
+        done = report(evaluator.run(request, watch=watch))
+    show(arguments, done, render.to_markdown(done))
 
 
 @COMMANDS.add(

@@ -1,7 +1,7 @@
 """Download, compile and generate benchmark files, and train models on them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -117,70 +117,66 @@ def _amount(name: str, default: int, what: str) -> Argument:
     return number(name, f"{what}; default: {default}", default=default)
 
 
-@GENERATE.add(
+def _add_recipe(benchmark: str, recipe: ModuleType, about: str, what: Sequence[str], *options: Argument) -> None:
+    """Add the command that makes the files of a benchmark; its recipe takes the options `what`, `PLANNED` its plan."""
+
+    def generate(arguments: Arguments, evaluator: Evaluator) -> int:
+        given = vars(arguments)
+        planned = {name: given[name] for name in PLANNED if name in given}
+        plan = GenerationPlan(arguments.model, arguments.seed, arguments.threshold, planned)
+        model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
+        with progress_bars("part") as watch:
+            generation = Generation(arguments.folder, plan, read_prompts(str(recipe.__file__)), model, watch)
+            done: Generated = recipe.generate(generation, *(given[name] for name in what))
+        for fault in done.failed:
+            print_error(f"{fault}. Run the same command again to try it again")
+        counts = ", ".join(f"{number} {kind}" for kind, number in done.counts.items())
+        left_out = "".join(f"\n  {number} {reason}" for reason, number in done.left_out.items())
+        text = (
+            f"{arguments.folder}: {counts}, made from {done.replies} replies.\nLeft out:{left_out or ' nothing'}\n"
+            f"Run it: python -m eval run {benchmark} --data {arguments.folder}"
+        )
+        show(arguments, done, text)
+        return 1 if done.failed else 0
+
+    generate.__doc__ = about
+    GENERATE.add(benchmark, *options)(generate)
+
+
+_add_recipe(
     "dialsim",
+    dialsim,
+    "Make questions about a show from its script.",
+    ("script", "quiz"),
     path("--script", SCRIPT_HELP, required=True),
     path("--quiz", "quiz questions about the episodes, as a JSON list"),
 )
-def generate_dialsim(arguments: Arguments, evaluator: Evaluator) -> int:
-    """Make questions about a show from its script."""
-    return _generate(arguments, evaluator, "dialsim", dialsim, arguments.script, arguments.quiz)
-
-
-@GENERATE.add(
+_add_recipe(
     "longmemeval",
+    longmemeval,
+    "Make questions about invented users, with the chats that answer them.",
+    ("attributes",),
     _amount("--attributes", 1, "attributes of users to ask about, at most 164"),
     _amount("--questions", 1, "questions of each type for each attribute"),
 )
-def generate_longmemeval(arguments: Arguments, evaluator: Evaluator) -> int:
-    """Make questions about invented users, with the chats that answer them."""
-    return _generate(arguments, evaluator, "longmemeval", longmemeval, arguments.attributes)
-
-
-@GENERATE.add(
+_add_recipe(
     "madial-bench",
+    madial,
+    "Make users with memories, and dialogues that bring them up.",
+    ("users",),
     _amount("--users", 1, "users to make"),
     _amount("--events", 2, "memories for each of 20 pairs of scene and emotion"),
     _amount("--dialogues", 2, "dialogues of each of 8 kinds"),
 )
-def generate_madial(arguments: Arguments, evaluator: Evaluator) -> int:
-    """Make users with memories, and dialogues that bring them up."""
-    return _generate(arguments, evaluator, "madial-bench", madial, arguments.users)
-
-
-@GENERATE.add(
+_add_recipe(
     "perltqa",
+    perltqa,
+    "Make personas with memories and questions about them.",
+    ("personas",),
     _amount("--personas", 1, "personas to make"),
     _amount("--events", 3, "events for each relationship"),
     _amount("--questions", 3, "questions for each memory"),
 )
-def generate_perltqa(arguments: Arguments, evaluator: Evaluator) -> int:
-    """Make personas with memories and questions about them."""
-    return _generate(arguments, evaluator, "perltqa", perltqa, arguments.personas)
-
-
-def _generate(arguments: Arguments, evaluator: Evaluator, benchmark: str, recipe: ModuleType, *what: object) -> int:
-    """Make the files, and say what was made and what was left out; 1 if a part could not be made.
-
-    The options `PLANNED` make its plan.
-    """
-    given = vars(arguments)
-    options = {name: given[name] for name in PLANNED if name in given}
-    plan = GenerationPlan(arguments.model, arguments.seed, arguments.threshold, options)
-    model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
-    with progress_bars("part") as watch:
-        generation = Generation(arguments.folder, plan, read_prompts(str(recipe.__file__)), model, watch)
-        done: Generated = recipe.generate(generation, *what)
-    for fault in done.failed:
-        print_error(f"{fault}. Run the same command again to try it again")
-    counts = ", ".join(f"{number} {kind}" for kind, number in done.counts.items())
-    left_out = "".join(f"\n  {number} {reason}" for reason, number in done.left_out.items())
-    text = (
-        f"{arguments.folder}: {counts}, made from {done.replies} replies.\nLeft out:{left_out or ' nothing'}\n"
-        f"Run it: python -m eval run {benchmark} --data {arguments.folder}"
-    )
-    show(arguments, done, text)
-    return 1 if done.failed else 0
 
 
 # --- models trained on a benchmark

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from eval.play.systems.registry import open_system
 from eval.play.systems.searcher import SystemSearcher, to_sessions
 from eval.play.understanding.time_range import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
+from eval.runs.run import read_before
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
@@ -74,7 +75,7 @@ class MemoryUnderTest:
         self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
         of_bank = (self._bank, self.models.embedder, self.experiment)
         self._chat = Chat(self.models.chat, self.costs)
-        if (name := self.experiment.system) == MEMOIR:
+        if (name := self.experiment.system) == MEMOIR or self.experiment.found_by:
             self._searcher = ExperimentSearcher(*of_bank)
         else:
             system = open_system(name, self.home / "system", self.models.embedder, self._chat)
@@ -131,9 +132,9 @@ class MemoryUnderTest:
         self._embed()
 
     def _embed(self) -> None:
-        """Embed what was stored, unless another system does so itself, and see how large the memory has become."""
+        """Embed what was stored and will be searched, unless another system does so itself, and see how large it is."""
         folder = self.home / "system"
-        if not isinstance(self._searcher, SystemSearcher):
+        if not isinstance(self._searcher, SystemSearcher) and not self.experiment.found_by:
             folder, started = self.home, time.perf_counter()
             embed_all(self._bank, self.models.embedder, self._persona.id)
             self.costs.embed_s += time.perf_counter() - started
@@ -144,8 +145,11 @@ class MemoryUnderTest:
 
         It learns only from whole turns, since facts need their speaker, and only where no store is left out.
         """
-        of_memoir = not isinstance(self._searcher, SystemSearcher)
-        applies = of_memoir and self.experiment.granularity == "turn" and self.experiment.remembered == "both"
+        applies = (
+            self.experiment.system == MEMOIR
+            and self.experiment.granularity == "turn"
+            and self.experiment.remembered == "both"
+        )
         if self._is_learned or not applies:
             return
         started = time.perf_counter()
@@ -194,10 +198,8 @@ class MemoryUnderTest:
             NoCandidates: the benchmark gives the probe nothing in the setting of the experiment.
         """
         self._learn()
-        if (given := self.experiment.given) != "memory":
-            is_setting = given.startswith(SETTING)
-            named = self._candidates(probe) if is_setting else self._evidence(probe.gold)
-            self._searcher.is_named = lambda memory: self._ids.holds_any(memory, named)
+        if self.experiment.given != "memory":
+            self._searcher.is_named = self._is_named(probe)
         self._searcher.query = probe.query or (question or probe.question if self.experiment.words == "spaces" else "")
         started = time.perf_counter()
         read = self._read_times(question or probe.question, probe.asked_at)
@@ -214,7 +216,6 @@ class MemoryUnderTest:
             raise ModelFailed(
                 f"{answer.reading.notice} Earlier answers are kept; run the same command again to continue"
             )
-        self.costs.ask_s += seconds
         self.costs.probes += 1
         prediction = make_prediction(probe, self.history.id, answer, self._ids, seconds)
         if own is not None:
@@ -244,6 +245,15 @@ class MemoryUnderTest:
         """P(store | question) by the classifier trained on the benchmark, where one takes the learned one's place."""
         kinds, engine = self.models.kinds, self.experiment.pipeline.classifier
         return kinds.stores(asked) if kinds is not None and engine == "learned" else None
+
+    def _is_named(self, probe: Probe) -> Callable[[Memory], bool]:
+        """Which memories the experiment names: those of another run, the candidates of a setting, or the evidence."""
+        given = self.experiment.given
+        if given == "found":
+            read = read_before(self.experiment.found_by)[self.history.id, probe.id]
+            return lambda memory: (memory.store, self._ids.units_of(memory)) in read
+        named = self._candidates(probe) if given.startswith(SETTING) else self._evidence(probe.gold)
+        return lambda memory: self._ids.holds_any(memory, named)
 
     def _hands_in(self, probe: Probe) -> bool:
         """Whether a setting of the benchmark, or nothing beside it, stands in for what the memory finds."""
@@ -308,7 +318,7 @@ def _reading_method(model: BaseChatModel) -> Method:
 def pipeline_settings(experiment: Experiment) -> PipelineSettings:
     """The pipeline's settings with a ranking of full depth, which changes no answer."""
     pipeline = experiment.pipeline
-    budget = EVERYTHING if experiment.given in WHOLE else pipeline.budget
+    budget = EVERYTHING if experiment.given in (*WHOLE, "found") else pipeline.budget
     # Another system's order is its own, so that no class of the question may change it.
     rerank = pipeline.rerank if experiment.system == MEMOIR else RerankSettings()
     return replace(pipeline, search=replace(pipeline.search, depth=DEPTH), rerank=rerank, budget=budget)

@@ -146,10 +146,15 @@ def _extra_key(turn: TurnDraft, addition: str, said_at: datetime | None) -> Memo
     )
 
 
+def is_of_self(sentence: str) -> bool:
+    """Whether people speak of themselves in a sentence, and do not ask."""
+    return _OF_SELF.search(sentence.replace("’", "'")) is not None and not sentence.endswith("?")
+
+
 def _facts(turn: TurnDraft, said_at: datetime | None) -> str:
     """Find what a speaker says of themselves; an assistant speaks of the user, so its turns give none."""
     if turn.role == "assistant":
         return ""
-    about_self = [s for s in split(turn.text) if _OF_SELF.search(s.replace("’", "'")) and not s.endswith("?")]
+    about_self = filter(is_of_self, split(turn.text))
     plain = [f.text for f in facts(turn.text, turn.speaker, said_at)] if said_at else []
     return " ".join([*plain, *about_self])

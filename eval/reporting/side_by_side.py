@@ -11,6 +11,7 @@ from eval.play.systems.registry import WITHOUT_MODEL
 from eval.reporting.compare import compare_runs
 from eval.reporting.render import format_figure, headlines, markdown_table
 from eval.reporting.report import Report, report
+from eval.runs.provenance import versions
 from eval.runs.run import Run
 from graph.models.registry import is_named
 
@@ -37,10 +38,14 @@ COSTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The reports of runs by their labels, and which figures of which run differ from the first run's by a test."""
+    """The reports of runs by their labels, and which figures of which run differ from the first run's by a test.
+
+    `packages` are those that a run needed beside Memoir's own, with their versions.
+    """
 
     reports: Mapping[str, Report]
     differing: frozenset[tuple[str, str]]
+    packages: Mapping[str, str]
 
 
 def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
@@ -55,15 +60,22 @@ def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
         if name in names
     }
     corrected = holm(list(tests.values()))
-    return SideBySide(reports, frozenset(at for at, p in zip(tests, corrected, strict=True) if p < SIGNIFICANT))
+    differing = frozenset(at for at, p in zip(tests, corrected, strict=True) if p < SIGNIFICANT)
+    own = versions()
+    brought = {
+        label: {name: n for name, n in run.spec.versions.items() if name not in own} for label, run in runs.items()
+    }
+    return SideBySide(
+        reports, differing, {label: ", ".join(map(" ".join, each.items())) for label, each in brought.items()}
+    )
 
 
 def to_rows(compared: SideBySide) -> list[list[str]]:
     """A row for each figure and each cost, with a star where a figure differs from the first run's."""
     reports, first = compared.reports, next(iter(compared.reports.values()))
     rows = [[name, *(_cell(compared, label, name) for label in reports)] for name, _ in headlines(first, MOST_FIGURES)]
-    costs = zip(COSTS, *map(_costs, reports.values()), strict=True)
-    return rows + [list(row) for row in costs if any(row[1:])]
+    about = [("package", *compared.packages.values()), *zip(COSTS, *map(_costs, reports.values()), strict=True)]
+    return rows + [list(row) for row in about if any(row[1:])]
 
 
 def notes(compared: SideBySide) -> str:

@@ -22,7 +22,7 @@ from eval.play.understanding.trained_kinds import read_record
 from eval.runs.experiment import Experiment, UnknownSetting
 from eval.runs.halves import Half, half_folder, in_half, in_sample
 from eval.runs.provenance import checksum, code_version, versions
-from eval.runs.run import Run, Runs, Spec
+from eval.runs.run import Run, Runs, Spec, read_before
 from eval.settings import EvalSettings
 from eval.types import TEST, History, Watch
 from graph.models.quantization import resolve_quantization
@@ -37,10 +37,6 @@ OWN_FILES = {"memoir": ASSETS / "benchmark", "conversations": ASSETS / "conversa
 
 class NoData(MemoirError):
     """The files of a benchmark are not on this machine."""
-
-
-class NothingToJudge(MemoirError):
-    """A run has no answers to judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +64,8 @@ class RunRequest:
     @property
     def portion(self) -> str:
         """Which probes are asked, in words."""
+        if self.experiment.found_by:
+            return f"those of {Path(self.experiment.found_by).name}"
         probes = "all" if self.sample is None else f"a sample of {self.sample}"
         probes = probes if self.limit is None else f"the first {self.limit}" + (f" of {probes}" if self.sample else "")
         probes += f" of the {self.half} half" if self.half else ""
@@ -213,11 +211,11 @@ class Evaluator:
         """Let a chat model judge every answer of a run; its verdicts replace those of the rule.
 
         It scores them by the benchmark's criteria, too, where it has any. A reply of the judge that cannot be read
-        counts as wrong, or gives no score; the report says how many there were. Raises `NothingToJudge` if the run was
+        counts as wrong, or gives no score; the report says how many there were. Raises `MemoirError` if the run was
         made without a reader, and `UnknownModel` if there is no such chat model.
         """
         if not run.has_reader:
-            raise NothingToJudge(f"{run.name} was run without a reader, so it has no answer to judge")
+            raise MemoirError(f"{run.name} was run without a reader, so it has no answer to judge")
         criteria = benchmarks.find(run.spec.benchmark).criteria
         judge = Judge(chat_model(model), model, self.settings.judgements_path, criteria)
         samples = run.samples()
@@ -271,6 +269,11 @@ def _test_questions(history: History) -> History:
 
 
 def _histories(request: RunRequest, path: Path) -> Iterator[History]:
-    """Read the histories of a request, or pool them into one."""
+    """Read the histories of a request, or pool them into one; with what a run found, the probes that it asked."""
     read = partial(benchmarks.histories, _requested_benchmark(request), path, limit=request.limit, only=request.only)
-    return iter([pool(read)]) if request.experiment.pooled else read()
+    played = iter([pool(read)]) if request.experiment.pooled else read()
+    if not (folder := request.experiment.found_by):
+        return played
+    asked = read_before(folder)
+    left = (replace(each, probes=tuple(p for p in each.probes if (each.id, p.id) in asked)) for each in played)
+    return (history for history in left if history.probes)

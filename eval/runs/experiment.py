@@ -21,7 +21,7 @@ WHOLE_SESSIONS: Final = ("session", "summary")
 """Granularities of which a memory holds a whole session."""
 Key = Literal["value", "value+facts", "value+summary", "value+keyphrases", "facts", "summary", "keyphrases"]
 ReaderInput = Literal[
-    "memory", "nothing", "everything", "recent", "oracle", "wrong", "setting-1", "setting-2", "setting-3"
+    "memory", "nothing", "everything", "recent", "oracle", "wrong", "found", "setting-1", "setting-2", "setting-3"
 ]
 RememberedKinds = Literal["both", "semantic", "episodic"]
 
@@ -57,8 +57,8 @@ class Experiment:
     `strength_days` is the strength of MemoryBank's forgetting curve (`eval.play.searchers`); at 0 nothing fades.
     `remembered` limits the stores to one kind (PerLTQA, figure 4). `given` is what the reader gets: what the memory
     finds, nothing, everything, as much of the end as it can read ("recent": DialSim's base model), the evidence, what
-    is found without the evidence (PerLTQA, table 6), or the candidates of a setting of the benchmark (MADial-Bench,
-    section 3.3.2).
+    is found without the evidence (PerLTQA, table 6), what another run's reader got ("found": that run's folder is
+    `found_by`), or the candidates of a setting of the benchmark (MADial-Bench, section 3.3.2).
     `times` is the source of the time filter's times: the words of the question, a chat model that reads them, or the
     dates of its evidence. With `outside` "dropped", nothing from outside these times is found, as in LongMemEval's
     section 5.4; a chat drops it only where a question asks for nothing but a time.
@@ -81,6 +81,7 @@ class Experiment:
     strength_days: float = 0.0
     remembered: RememberedKinds = "both"
     given: ReaderInput = "memory"
+    found_by: str = ""
     times: Literal["asked", "model", "oracle"] = "asked"
     outside: Literal["kept", "dropped"] = "kept"
     questions: Literal["own", "authors", "test", "graph"] = "own"

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ from pydantic import TypeAdapter, ValidationError
 from eval.runs.provenance import machine
 from eval.types import Costs, Sample, Verdict
 from memory.errors import MemoirError
+from memory.types import Store
 
 _SAMPLE = TypeAdapter(Sample)
 _VERDICT = TypeAdapter(tuple[str, Verdict])
@@ -218,6 +220,15 @@ def drop_partial_line(path: Path) -> None:
     if path.exists():
         with path.open("r+b") as file:
             file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+
+
+@lru_cache(maxsize=1)
+def read_before(folder: str) -> Mapping[Key, frozenset[tuple[Store, tuple[str, ...]]]]:
+    """What the reader of the run in a folder got for each probe: the store and the units of each memory."""
+    return {
+        _key(sample): frozenset((hit.store, hit.units) for hit in sample.prediction.found if hit.place == "read")
+        for sample in _read(Path(folder)).samples(words=False)
+    }
 
 
 class Runs:

@@ -25,10 +25,6 @@ Asks = Sequence[tuple[int, str]]
 """Pairs of persona and question."""
 
 
-class SearchProcessFailed(MemoirError):
-    """The process that searched ended early."""
-
-
 @dataclass
 class Measured:
     """Seconds from the start of the process to its first answer, seconds of each answer, and MiB of memory.
@@ -45,7 +41,7 @@ class Measured:
 def ask(bank: Path, model: str, asks: Asks, watch: Callable[[int, int], None]) -> Measured:
     """Ask in a new process; `watch` is called with the lines that it wrote, and how many it will write.
 
-    Raises `SearchProcessFailed` if the process ended early; its error messages are on standard error.
+    Raises `MemoirError` if the process ended early; its error messages are on standard error.
     """
     started, first_s, written = time.perf_counter(), 0.0, ""
     command = [sys.executable, "-m", "eval.speed.asking", str(bank), model]
@@ -59,7 +55,7 @@ def ask(bank: Path, model: str, asks: Asks, watch: Callable[[int, int], None]) -
             written = line
             watch(done, len(asks) + 1)
     if process.returncode:
-        raise SearchProcessFailed(f"the process that searched {bank} ended with status {process.returncode}")
+        raise MemoirError(f"the process that searched {bank} ended with status {process.returncode}")
     return Measured(**json.loads(written) | {"first_s": first_s})
 
 

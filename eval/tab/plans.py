@@ -44,7 +44,7 @@ CONTROLS: tuple[Control, ...] = (
     Control("key", "Index key", get_args(Key)),
     Control("keys", "Extra keys", ("merged", "separate")),
     Control("remembered", "Kinds remembered", get_args(RememberedKinds)),
-    Control("given", "Reader input", get_args(ReaderInput)),
+    Control("given", "Reader input", tuple(given for given in get_args(ReaderInput) if given != "found")),
 )
 """The settings that are varied most; any other can be set by a line NAME=VALUE."""
 

@@ -35,14 +35,10 @@ CLOSE_SECONDS = 2.0
 """How long workers may take to delete their banks before they are killed."""
 
 
-class NoRay(MemoirError):
-    """Ray is not installed."""
-
-
 def require_ray() -> None:
-    """Raise `NoRay` unless Ray is installed."""
+    """Raise `MemoirError` unless Ray is installed."""
     if find_spec("ray") is None:
-        raise NoRay("--engine ray needs Ray. Install it: .venv/bin/python -m pip install 'ray>=2.60,<3'")
+        raise MemoirError("--engine ray needs Ray. Install it: .venv/bin/python -m pip install 'ray>=2.60,<3'")
 
 
 class RayCluster:

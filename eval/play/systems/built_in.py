@@ -20,11 +20,13 @@ class Transcript:
     def __init__(self, folder: Path, embedder: Embedder, chat: Chat) -> None:
         self.embedder, self.chat = embedder, chat
         self.turns: list[Turn] = []
+        self.session_of: dict[str, str] = {}
         self.known: list[Turn] = []
 
     def remember(self, session: Session) -> None:
         """Keep the turns of a session."""
         self.turns += session.turns
+        self.session_of |= dict.fromkeys((turn.id for turn in session.turns), session.id)
 
     def know(self, as_of: datetime) -> Sequence[Turn]:
         """What was said by a moment; nothing else is known until the next question."""

@@ -51,7 +51,7 @@ class Session:
 class Found:
     """A text that a system found, its score (more is better), and the ids of the turns it comes from, if it keeps them.
 
-    A text without ids is matched to turns by its words (`eval.play.systems.matching`).
+    A text without ids is matched to turns by its words (`eval.play.systems.searcher.matched`).
     """
 
     text: str

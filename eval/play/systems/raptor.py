@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eval.play.systems.built_in import Dense
-from eval.play.systems.contract import Turn
+from eval.play.systems.contract import Chat, Turn
 from graph.learning.summary import TermWeights, gist
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Vectors
@@ -32,6 +32,9 @@ SIZES = (5, 10, 20)
 MOST_CHARACTERS, SUMMARY_TOKENS, SENTENCES = 14_000, 100, 4
 """Of what is summarised, about 3,500 tokens, and of a summary, as in the authors' code; and of one without a model."""
 
+NEARNESS = 1e-4
+"""The weight of a turn's own cosine, which orders the turns of one summary."""
+
 SUMMARISE = "Write a summary of the following, including as many key details as possible:\n{}"
 
 
@@ -45,7 +48,7 @@ class Raptor(Dense):
         layers, held = [vectors], [holds]
         while len(texts) > DIMENSIONS + 1:
             groups = clusters(vectors)
-            texts = [self._summary([texts[n] for n in group]) for group in groups]
+            texts = [summary(self.chat, [texts[n] for n in group], SUMMARISE) for group in groups]
             vectors, holds = self.embedder.encode_document(texts), np.stack([holds[g].any(axis=0) for g in groups])
             layers.append(vectors)
             held.append(holds)
@@ -56,15 +59,16 @@ class Raptor(Dense):
         """The cosine of the best text that stands for each turn: the turn itself, or a summary."""
         near = self._nodes @ self.embedder.encode_query([question])[0]
         best = np.where(self._holds, near[:, None], -1.0).max(axis=0)
-        # Its own cosine, with hardly any weight, orders the turns of one summary.
-        scores: list[float] = (best + 1e-4 * near[: len(self.known)]).tolist()
+        scores: list[float] = (best + NEARNESS * near[: len(self.known)]).tolist()
         return scores
 
-    def _summary(self, texts: Sequence[str]) -> str:
-        if told := self.chat.ask(SUMMARISE.format("\n".join(texts)[:MOST_CHARACTERS]), SUMMARY_TOKENS):
-            return told
-        sentences = [sentence for text in texts for sentence in split(text)]
-        return gist(sentences, SENTENCES, TermWeights.of(sentences))
+
+def summary(chat: Chat, texts: Sequence[str], prompt: str) -> str:
+    """A chat model's summary of texts, or else a few of their sentences."""
+    if told := chat.ask(prompt.format("\n".join(texts)[:MOST_CHARACTERS]), SUMMARY_TOKENS):
+        return told
+    sentences = [sentence for text in texts for sentence in split(text)]
+    return gist(sentences, SENTENCES, TermWeights.of(sentences))
 
 
 def clusters(vectors: Vectors) -> list[np.ndarray]:

@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from eval.metrics.answers import contains, f1
 from eval.play.searchers import ExperimentSearcher
 from eval.play.systems.contract import Chat, Found, MemorySystem, Session, Turn
-from eval.play.systems.matching import matched
 from eval.runs.experiment import Experiment
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search.scoring import SearchSettings, Subject
 from memory.search.searcher import View
+from memory.search.tokens import words
 from memory.types import Hit, Memory, MemoryDraft, SessionDraft
 
 DEPTH = 100
 """Texts that a system is asked for: enough to see 50 turns, and some that were said later or belong to no turn."""
+
+LEAST_F1 = 0.5
+"""Least F1 of the words of a text and a turn from which the one may come from the other."""
 
 
 def to_sessions(drafts: Iterable[SessionDraft], facts: Iterable[MemoryDraft]) -> list[Session]:
@@ -100,3 +104,20 @@ class SystemSearcher(ExperimentSearcher):
                 if name:
                     self._told_in.setdefault(name, []).append(memory)
         return self._told_in
+
+
+def matched(text: str, turns: Mapping[str, str]) -> str | None:
+    """The id of the turn that a text comes from, of turns by id; None if of none.
+
+    That is the first turn whose words the text has all in a row, or that has all of the text's; else the turn with the
+    greatest F1 of words, if it is at least a half.
+    """
+    own = words(text)
+    if not own:
+        return None
+    split = {turn: words(told) for turn, told in turns.items()}
+    for turn, told in split.items():
+        if told and (contains(told, own) or contains(own, told)):
+            return turn
+    best = max(split, key=lambda turn: f1(own, split[turn]), default=None)
+    return best if best is not None and f1(own, split[best]) >= LEAST_F1 else None
