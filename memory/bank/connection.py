@@ -69,6 +69,7 @@ class BankFile:
     def writing(self) -> Iterator[Database]:
         """One transaction that is kept whole or not at all; waits for its turn behind other writers."""
         with self._writer, self._explained(), closing(self._open()) as db, _transaction(db.conn):
+            schema.keep_digests(db.conn)
             yield db
             db.conn.execute("UPDATE revision SET value = value + 1")
 
