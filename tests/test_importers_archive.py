@@ -185,7 +185,7 @@ def test_an_archive_of_very_many_names_is_refused_before_they_are_listed(tmp_pat
 
 def test_an_archive_of_very_many_texts_is_refused_before_they_are_looked_into(tmp_path, monkeypatch):
     path = write_zip(tmp_path / "many.zip", {f"{n}.json": "" for n in range(archive.MAX_TEXTS + 1)})
-    monkeypatch.setattr(archive, "read_head", lambda source: read_head(path) if source == path else pytest.fail())
+    monkeypatch.setattr(archive, "read_head", lambda source: read_head(path) if source == path else pytest.fail("read"))
     with pytest.raises(UnreadableFile, match=r"contains 5,001 texts; expected at most 5,000"):
         unpack(path)
 

@@ -43,7 +43,7 @@ MAX_DIRECTORY_BYTES = 1 << 24
 """The largest list of members, which is in memory: 50,000 pictures of a chat take 7 MB."""
 
 MAX_MEMBERS, MAX_TEXTS = 50_000, 5_000
-"""The most members of an archive, and the most that may be histories: listing one takes 12 µs, looking into one 53 µs."""
+"""The most members of an archive, and the most that may be histories. Listing one takes 12 µs, looking into one 53."""
 
 MAX_MEMBER_BYTES = 1 << 31
 """The largest member, unpacked; the largest conversations.json that people report are under 1 GB."""
