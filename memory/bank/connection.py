@@ -13,6 +13,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from memory.bank import schema
+from memory.bank.unfinished import delete_idle
 from memory.errors import BankTooNew, BankUnavailable
 
 BUSY_SECONDS = 60.0
@@ -86,6 +87,7 @@ class BankFile:
         create = anew or not self._was_opened
         if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            delete_idle(self.path.parent)
         elif not self.path.exists():
             raise BankUnavailable(
                 f"{self.path} is gone: it was moved or deleted while Memoir was running. Nothing was written. Put it "
