@@ -1,5 +1,6 @@
 """Write dates, counts and texts for people, read the dates that they type, and write results as JSON."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -26,6 +27,11 @@ SINGULAR = {
     "memories": "memory",
     "sessions by rules instead of the chat model": "session by rules instead of the chat model",
 }
+
+_FOLDERS = re.compile(
+    r"""(?<![\w/.])/(?:(?! )(?:[^/\n:;,"'()“”.]|\.(?!\s))+/)+|\b[A-Za-z]:\\(?:[^\\\n:;,"'()“”]+\\)+"""
+)
+"""The folders of an absolute path, up to its last part; no address, and no slash between two words."""
 
 MAX_CELL = 220
 """Characters of a memory that a table shows."""
@@ -89,6 +95,11 @@ def parse_date(text: str | None) -> TimeSpan | None:
     if span is None:
         raise MemoirError(f"“{typed}” is not a date. Write for example 8 May 2023, May 2023 or 2023.")
     return span
+
+
+def without_folders(text: str) -> str:
+    """A message with the last part alone of each path: where files lie on a server is not its users' business."""
+    return _FOLDERS.sub("", text)
 
 
 def to_json_values(value: object) -> Any:  # noqa: ANN401  # JSON values are of any type

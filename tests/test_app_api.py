@@ -145,11 +145,12 @@ def test_wrong_arguments_are_refused_with_what_was_expected_and_change_nothing(
     with pytest.raises(AppError) as refused:
         client.predict(**arguments, api_name=f"/{call}")
     assert said in str(refused.value)
+    assert str(app.home) not in str(refused.value)
     assert turns(app) == before
 
 
 def test_a_tool_refuses_in_words(tools: Tools) -> None:
-    assert "no persona 'Nobody'" in tools.refused("ask", persona="Nobody", question="Who?")
+    assert "no persona 'Nobody' in bank.db" in tools.refused("ask", persona="Nobody", question="Who?")
     assert "is a required property" in tools.refused("ask", persona="Ida")
 
 

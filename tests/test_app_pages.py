@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 import pytest
+from starlette.requests import Request
 
-from graph.server.page import Page, isolate_pages
+from graph.server.page import Page, PageIsolation, isolate_pages
 from memory.errors import MemoirError
+from memory.formatting import without_folders
 from memory.tab.parts import PRIVATE
 from memory.users import Users
 from support.app_client import Program, two_users
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
     from support.browser_app import App
 
 pytestmark = pytest.mark.slow
@@ -134,6 +138,7 @@ def test_a_component_made_in_another_thread_is_no_part_of_the_page_under_constru
     ("error", "message"),
     [
         (MemoirError("no <flour>"), "no &lt;flour&gt;"),
+        (MemoirError("/srv/my home/users/ab/bank.db is gone: it was moved"), "bank.db is gone: it was moved"),
         (KeyError("/home/ann"), "Memoir ran into a bug (KeyError). See the terminal for details."),
     ],
 )
@@ -147,3 +152,36 @@ def test_an_error_of_a_handler_is_shown_escaped_and_a_bug_without_its_text(error
         asyncio.run(page.process_api(0, []))
     assert shown.value.message == message
     assert shown.value.print_exception is isinstance(error, KeyError)  # a traceback in the terminal, of bugs alone
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "no persona 'Bo' in /home/ann/.local/share/memoir/bank.db; known: Iris",
+            "no persona 'Bo' in bank.db; known: Iris",
+        ),
+        ("gguf:/models/small.Q4.gguf has no chat template", "gguf:small.Q4.gguf has no chat template"),
+        (r"C:\Users\Ann\memoir\bank.db: the disk is full", "bank.db: the disk is full"),
+        ("http://localhost:8000/v1#gemma/small did not reply", "http://localhost:8000/v1#gemma/small did not reply"),
+        ("Tea and/or coffee, 1/2 cup on 5/8/2023.", "Tea and/or coffee, 1/2 cup on 5/8/2023."),
+    ],
+)
+def test_a_message_names_files_without_the_folders_of_the_server(said: str, shown: str) -> None:
+    assert without_folders(said) == shown
+
+
+@pytest.mark.parametrize("query", ["upload_id=of-ann", "a=1&%75pload_id=of-ann", "upload%5Fid=of-ann&upload_id=of-ann"])
+def test_the_id_of_an_upload_is_the_pages_own_however_it_is_spelled(query: str) -> None:
+    seen: list[Scope] = []
+
+    async def page(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(scope)
+
+    for _ in range(2):
+        isolated = PageIsolation(page, gr.Blocks())
+        asyncio.run(isolated({"type": "http", "query_string": query.encode()}, None, None))
+    one, other = (Request(scope).query_params for scope in seen)
+    assert [name for name, _ in one.multi_items()] == [name for name, _ in other.multi_items()]
+    assert not set(one.getlist("upload_id")) & {"of-ann", *other.getlist("upload_id")}
+    assert one.get("a") == ("1" if "a=" in query else None)

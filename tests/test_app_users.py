@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -248,6 +249,26 @@ def test_users_can_neither_choose_the_model_nor_evaluate(ben: Program) -> None:
     assert "composer" in held
     for closed in ("eval-run", "model-test", "model-panel"):
         assert closed not in held
+
+
+def test_no_event_tells_a_user_whether_a_path_of_the_server_exists(app: App, ben: Program) -> None:
+    names = {c["id"]: c["props"].get("elem_id") or "" for c in ben.http.get("/config").json()["components"]}
+    assert not [name for name in names.values() if name.startswith("model")]
+
+    def answers(path: Path) -> list[object]:
+        heard = []
+        for event in ben.events():
+            parts = {names.get(number) for number in (*event["inputs"], *(number for number, _ in event["targets"]))}
+            if parts & {"composer", "encoder"} and event["inputs"]:
+                session = f"{path}-{event['id']}"
+                if ben.join(event["id"], [f"gguf:{path}"] * len(event["inputs"]), session):
+                    lines = ben.hear(session).splitlines()
+                    heard += [json.loads(line[6:]) for line in lines if line.startswith('data: {"msg":"process_com')]
+        return [(each["success"], str(each["output"].get("error")).replace(str(path), "PATH")) for each in heard]
+
+    there = answers(app.home / "users.json")
+    assert any(not success for success, _ in there)
+    assert there == answers(app.home / "nothing.json")
 
 
 @pytest.mark.parametrize(

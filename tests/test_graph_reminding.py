@@ -1,11 +1,15 @@
 """A feeling or a scene brings up at most one memory that fits, with its source, and the persona can have it off."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
+from graph.assistant import Answer, Assistant, Step
 from graph.replies.phrases import NEWS, manner
 from memory.errors import UnknownPersona
+from memory.forgetting.forget import forget_session
+from memory.search import indexer
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
 NERVES = "I was so nervous before my piano exam that I shook. Breathing slowly behind the curtain helped me."
@@ -41,6 +45,28 @@ def test_a_feeling_brings_up_the_memory_that_fits_with_its_source(quill):
     assert citation.quote in NERVES
     assert not answer.reading.abstained
     assert "brought up a memory: a feeling" in traced(answer)
+
+
+@pytest.mark.parametrize("forgotten", ["the chat of the memory", "this chat"])
+def test_what_is_said_while_another_window_forgets_a_chat_is_answered_and_kept(quill, forgotten):
+    quill.say("My rowing boat is called Wren.")
+    indexer.embed_all(quill.services.bank, quill.services.searcher.embedder)
+    bank, persona = quill.services.bank, quill.persona.id
+    gone = next(s for s in bank.sessions(persona) if (s.external_id == quill.chat_id) == (forgotten == "this chat"))
+
+    async def answered():
+        async for event in Assistant(quill.services).stream(quill.asks(FEELING)):
+            if isinstance(event, Step) and event.line.node == "retrieve":
+                forget_session(bank, persona, gone.id)
+        assert isinstance(event, Answer)
+        return event.reading
+
+    reading = asyncio.run(answered())
+    assert reading.answer
+    assert (NERVES in reading.answer) == (forgotten == "this chat")
+    assert gone.id not in [session.id for session in bank.sessions(persona)]
+    kept = next(s for s in bank.sessions(persona) if s.external_id == quill.chat_id)
+    assert FEELING in [turn.text for turn in bank.turns(persona, kept.id)]
 
 
 def test_what_is_brought_up_is_kept_and_all_else_is_dropped_as_unasked(quill):

@@ -12,6 +12,7 @@ from memory.errors import UnreadableFile
 from memory.importers import detect as archive
 from memory.importers.detect import unpack
 from memory.importers.generic import memoir
+from memory.importers.reading.source import read_head
 from memory.ingest import ingest, summarize
 from support.bad_input import assert_unharmed, persona, seeded, session, write_lines
 from support.export_files import EXPORTS, read_all, skips, turns, write_zip
@@ -166,6 +167,26 @@ def test_an_endless_list_of_members_is_refused_before_it_is_read(tmp_path, monke
     monkeypatch.setattr(archive, "MAX_DIRECTORY_BYTES", 1000)
     path = write_zip(tmp_path / "many.zip", {f"{n}.json": CHATGPT for n in range(100)})
     with pytest.raises(UnreadableFile, match=r"lists [0-9,]+ bytes of files; expected at most 1,000"):
+        unpack(path)
+
+
+def test_an_archive_of_very_many_names_is_refused_before_they_are_listed(tmp_path, monkeypatch):
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w") as zipped:
+        for n in range(archive.MAX_MEMBERS + 1):
+            zipped.writestr(zipfile.ZipInfo(f"{n:06}.jpg"), b"")
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<HH", content, len(content) - 14, 1, 1)  # the number of members, as if there were one
+    path.write_bytes(content)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(UnreadableFile, match=r"lists 50,001 files; expected at most 50,000"):
+        unpack(path)
+
+
+def test_an_archive_of_very_many_texts_is_refused_before_they_are_looked_into(tmp_path, monkeypatch):
+    path = write_zip(tmp_path / "many.zip", {f"{n}.json": "" for n in range(archive.MAX_TEXTS + 1)})
+    monkeypatch.setattr(archive, "read_head", lambda source: read_head(path) if source == path else pytest.fail("read"))
+    with pytest.raises(UnreadableFile, match=r"contains 5,001 texts; expected at most 5,000"):
         unpack(path)
 
 

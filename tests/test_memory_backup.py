@@ -294,6 +294,21 @@ def test_a_backup_that_is_killed_once_it_has_its_name_is_there_under_no_other(ba
     assert texts(Bank(file)) == texts(bank)
 
 
+def test_what_a_killed_backup_left_is_deleted_by_the_next_of_any_name_or_a_start(bank, tmp_path):
+    kill("backup", bank, tmp_path / "monday.db", "inspect")
+    (left,) = tmp_path.glob(".monday.db.*.half")
+    backup(bank, tmp_path / "tuesday.db")
+    assert left.exists()  # it may still be being written
+    os.utime(left, (0, 0))
+    backup(bank, tmp_path / "wednesday.db")
+    assert files(tmp_path) == ["home", "tuesday.db", "wednesday.db"]
+    beside = bank.path.with_name(".bank.db.abcd1234.half")
+    beside.touch()
+    os.utime(beside, (0, 0))
+    assert Bank(bank.path).personas()
+    assert not beside.exists()
+
+
 @pytest.mark.parametrize("at", ["_count_on", "inspect", "_copy", "publish_new", "Bank.replacing"])
 def test_a_restore_that_is_killed_leaves_the_bank_and_no_copy_after_forgetting(bank, kept, at):
     tell(bank, "Later.", name="b")

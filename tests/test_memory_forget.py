@@ -1,5 +1,6 @@
 """Forgotten means gone: from the rows, the index, the vectors and the bytes of the files."""
 
+import json
 import sqlite3
 from datetime import UTC, datetime
 
@@ -14,6 +15,7 @@ from memory.forgetting.forget import forget_memories, forget_persona, forget_ses
 from memory.forgetting.residue import find_in_bank
 from memory.search import indexer
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
+from support.export_files import write_zip
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 SECRET = "The safe behind the piano opens with 4711."
@@ -48,6 +50,40 @@ def test_a_memory_goes_with_its_turn_and_what_was_learned_from_it(made):
     assert {m.text for m in bank.memories(ana.id)} == {OTHER, "Elsewhere."}
     with bank.reading() as db:
         assert db.table("vectors").count == 2
+
+
+@pytest.mark.parametrize("name", ["talk.txt", "talk.json", "talk.zip"])
+def test_an_upload_that_waits_and_contains_it_is_named_and_deleted_with_it(made, tmp_path, name):
+    bank, ana = made
+    waiting, other = (tmp_path / "uploads" / "all" / folder / name for folder in ("one", "two"))
+    for path, text in ((waiting, f"„{SECRET}“"), (other, OTHER)):
+        path.parent.mkdir(parents=True)
+        as_json = json.dumps([{"title": "t", "mapping": {}, "text": text}])
+        path.write_text(f"Ana: {text}\nBo: oh\n" if name == "talk.txt" else as_json)
+        if name == "talk.zip":
+            write_zip(path, {"talk.txt": f"Ana: {text}\nBo: oh\n"})
+    secret = find(bank, ana, SECRET)
+    planned = preview_selected(bank, [ana.id], select_memories([secret.id]))
+    assert planned.uploads == (waiting,)
+    assert name in planned.about_uploads
+    assert waiting.exists()
+    assert forget_memories(bank, ana.id, [secret.id]).uploads == (waiting,)
+    assert (waiting.exists(), other.exists()) == (False, True)
+
+
+def test_what_was_only_asked_about_it_is_named_and_goes_with_the_answer(made):
+    bank, ana = made
+    secret, question = find(bank, ana, SECRET), "Which piano is my safe behind?"
+    for n, text in enumerate((question, "I moved to Rome, and where is my safe?")):
+        asked = TurnDraft("You", "user", text, asks=text == question)
+        reply = TurnDraft("Ana", "assistant", "In the hall.", recallable=False, cites=(secret.id,))
+        bank.remember(ana.id, [SessionDraft((asked, reply), MAY, external_id=f"chat{n}", source="chat")])
+    planned = preview_selected(bank, [ana.id], select_memories([secret.id]))
+    assert f"You: {question}" in planned.lines
+    gone = forget_memories(bank, ana.id, [secret.id])
+    assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (3, 4, 1, 0)
+    assert {m.text for m in bank.memories(ana.id)} == {OTHER, "Elsewhere.", "I moved to Rome, and where is my safe?"}
+    assert not find_in_bank(bank.path, [question])
 
 
 def test_a_preview_removes_nothing(made):

@@ -32,7 +32,7 @@ NOT_KEPT = {"journal", "choices", "vectors", "segments", "revision", "sqlite_seq
 
 
 def told(db):
-    """All that a bank holds but what is derived, with names in the place of numbers."""
+    """All that a bank holds but what is derived, with names in the place of numbers, and no digest of them."""
     tables = {t: list(db.query(f"SELECT * FROM {t} ORDER BY 1, 2")) for t in KEPT}
     persona = {r["id"]: r["name"] for r in tables["personas"]}
     session = {r["id"]: (persona[r["persona_id"]], r["identity"]) for r in tables["sessions"]}
@@ -51,7 +51,10 @@ def told(db):
         kind = turn if r["kind"] == "merge" else memory
         r["touched"] = sorted(str(kind.get(i)) for i in json.loads(r["touched"]) if i in kind)
     return {
-        table: sorted(str({k: names[k][v] if k in names else v for k, v in row.items() if k != "id"}) for row in found)
+        table: sorted(
+            str({k: names[k][v] if k in names else v for k, v in row.items() if k not in ("id", "digest")})
+            for row in found
+        )
         for table, found in tables.items()
     }
 

@@ -24,6 +24,7 @@ from graph.understanding.acts import CRISIS, LOSS
 from graph.understanding.parts import ABOUT_USER
 from graph.understanding.sentences import capitalise, split
 from memory.errors import MemoirError
+from memory.formatting import without_folders
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -73,7 +74,7 @@ async def _spoken(
     reading = replace(spoken.reading, notice="\n\n".join(filter(None, [*notices, spoken.reading.notice])))
     shown = {line.memory.id for line in spoken.content.lines}
     read_hits = drop(hits, lambda hit: hit.memory.id not in shown, "budget", "not shown to the chat model")
-    decided = f"{services.settings.model}, {reading.outcome}"
+    decided = f"{without_folders(services.settings.model)}, {reading.outcome}"
     lines = [TraceLine("read", decided, spoken.figures), *([TraceLine("notes", spoken.notes)] if spoken.notes else [])]
     return {"reading": reading, "hits": read_hits, "revision": revision, "trace": tuple(lines)}
 
@@ -84,10 +85,10 @@ async def _without_model(
     """The reply that is made by rule where the chat model gave nothing; the user is told why."""
     settings = replace(services.settings, reader="extractive")
     change = await _read(state, replace(services, model=None, settings=settings), revision)
-    notice = f"{capitalise(str(fault))}. Memoir replied without the chat model."
+    notice = f"{capitalise(without_folders(str(fault)))}. Memoir replied without the chat model."
     reading = replace(change["reading"], notice=notice, unreachable=isinstance(fault, (Unreachable, UnknownModel)))
     line, *others = change["trace"]
-    decided = f"replied without the chat model: {fault}; {line.decided}"
+    decided = f"replied without the chat model: {without_folders(str(fault))}; {line.decided}"
     line = replace(line, decided=decided, figures={**line.figures, "fallback": 1})
     return {**change, "reading": reading, "trace": (line, *others)}
 
@@ -183,7 +184,7 @@ async def _answered(reader_input: ReaderInput) -> ReaderOutput:
     unreachable = isinstance(fault, (Unreachable, UnknownModel))
     reading = replace(output.reading, notice=_notice(services.settings.model, fault), unreachable=unreachable)
     why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
-    decided = f"extractive, because {why}; {output.line.decided}"
+    decided = f"extractive, because {without_folders(why)}; {output.line.decided}"
     used = {"fallback": 1, "unreadable": int(not isinstance(fault, RejectedAnswer))}
     line = replace(output.line, decided=decided, figures={**output.line.figures, **tokens, **used})
     return replace(output, reading=reading, line=line)
@@ -204,4 +205,4 @@ def _notice(model: str, fault: BaseException | None) -> str:
         why = f"{model} did not reply in the requested form ({fault}), even when asked again."
     else:
         why = f"{capitalise(str(fault))}."
-    return f"{why} Memoir answered without the chat model."
+    return f"{without_folders(why)} Memoir answered without the chat model."

@@ -19,6 +19,7 @@ from graph.understanding.sentences import split
 from graph.understanding.times import describe_day
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span
+from memory.errors import UnknownMemory
 from memory.search.tokens import content_terms, terms
 from memory.types import EPISODIC, Hit, Memory
 
@@ -77,7 +78,7 @@ def eligible(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Iterator[Hit]:
             continue
         if ask.handed_in or (
             _may_come_up(memory, ask)
-            and not _is_of_this_chat(memory, ask, bank)
+            and _is_of_another_chat(memory, ask, bank)
             and len(frozenset(content_terms(memory.text)) - recent) >= LEAST_NEW
         ):
             yield hit
@@ -97,10 +98,14 @@ def _quoted(ask: Ask) -> frozenset[str]:
     return frozenset(quote for reply in replies for quote in _QUOTED.findall(reply))
 
 
-def _is_of_this_chat(memory: Memory, ask: Ask, bank: Bank) -> bool:
+def _is_of_another_chat(memory: Memory, ask: Ask, bank: Bank) -> bool:
+    """Whether it is of none or of another chat, which was not forgotten while the message is answered."""
     if memory.session_id is None:
+        return True
+    try:
+        return bank.session(ask.persona.id, memory.session_id).external_id != ask.chat_id
+    except UnknownMemory:
         return False
-    return bank.session(ask.persona.id, memory.session_id).external_id == ask.chat_id
 
 
 def _reminder(hit: Hit, ask: Ask) -> Reading:

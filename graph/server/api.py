@@ -23,7 +23,7 @@ from graph.tab.request import MAX_MESSAGE, asked_at, wait_until_ready
 from memory.bank import journal
 from memory.errors import MemoirError, UnknownMemory
 from memory.forgetting.forget import forget_memories
-from memory.formatting import to_json_values
+from memory.formatting import to_json_values, without_folders
 from memory.search.indexer import Indexer
 from memory.search.scoring import SearchSettings
 from memory.types import Store
@@ -278,7 +278,7 @@ def check_arguments(endpoint: Callable[P, Any]) -> Callable[P, Any]:
             expected = "; ".join(_describe(each, endpoint) for each in error.errors())
             raise gr.Error(expected, print_exception=False) from error
         except MemoirError as error:
-            raise gr.Error(str(error), print_exception=False) from error
+            raise gr.Error(without_folders(str(error)), print_exception=False) from error
 
     return checked
 

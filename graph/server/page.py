@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import secrets
 import sys
 from contextvars import ContextVar
 from html import escape
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
 from fastapi import FastAPI
@@ -24,11 +24,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graph.server.api import return_json
 from memory.errors import MemoirError
+from memory.formatting import without_folders
 from memory.tab.parts import LOGO, WEB
 
 _PAGE: ContextVar[gr.Blocks] = ContextVar("page")
 _SEPARATOR = "<gradio-sep>"
-_UPLOAD = re.compile(rb"(?<![^&])upload_id=")
 
 
 class Page(gr.Blocks):
@@ -42,7 +42,7 @@ class Page(gr.Blocks):
             raise
         except MemoirError as error:
             # Escaped: Gradio shows messages as HTML, and an error may quote a file.
-            message = escape(str(error))
+            message = escape(without_folders(str(error)))
             raise gr.Error(message, title="Something went wrong", duration=12, print_exception=False) from error
         except Exception as error:
             # Not its text, which may name files of the server or quote another user.
@@ -144,12 +144,14 @@ class PageIsolation:
     def __init__(self, app: ASGIApp, page: gr.Blocks) -> None:
         self._app = app
         self._page = page
-        self._prefix = secrets.token_hex(16).encode()
+        self._prefix = secrets.token_hex(16)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, its upload ids prefixed with a secret of this page."""
         _PAGE.set(self._page)
-        query = _UPLOAD.sub(b"upload_id=" + self._prefix, scope["query_string"])
+        # Decoded as the page does: "%75pload_id" is the same parameter.
+        named = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        query = urlencode([(k, self._prefix + v if k == "upload_id" else v) for k, v in named]).encode()
         await self._app({**scope, "query_string": query}, receive, send)
 
 

@@ -87,10 +87,11 @@ class ChatList:
         past = self._find(chat, str(event.chat))
         report = preview_selected(self.bank, [past.persona_id], select_session(past.id))
         messages, memories = format_count(report.turns, "message"), format_count(report.memories, "memory", "memories")
+        gone = f"{messages} and {memories}"
         return {
             self.chosen: past.chat_id,
             self.title: past.title,
-            self.note: hint(f"Removing keeps what you told. Deleting forgets {messages} and {memories} for good."),
+            self.note: hint(f"Removing keeps what you told. Deleting forgets {gone} for good. {report.about_uploads}"),
             self.menu: gr.Column(visible=True),
         }
 

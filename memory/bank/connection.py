@@ -13,6 +13,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from memory.bank import schema
+from memory.bank.unfinished import delete_idle
 from memory.errors import BankTooNew, BankUnavailable
 
 BUSY_SECONDS = 60.0
@@ -69,6 +70,7 @@ class BankFile:
     def writing(self) -> Iterator[Database]:
         """One transaction that is kept whole or not at all; waits for its turn behind other writers."""
         with self._writer, self._explained(), closing(self._open()) as db, _transaction(db.conn):
+            schema.keep_digests(db.conn)
             yield db
             db.conn.execute("UPDATE revision SET value = value + 1")
 
@@ -85,6 +87,7 @@ class BankFile:
         create = anew or not self._was_opened
         if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            delete_idle(self.path.parent)
         elif not self.path.exists():
             raise BankUnavailable(
                 f"{self.path} is gone: it was moved or deleted while Memoir was running. Nothing was written. Put it "

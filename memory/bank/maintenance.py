@@ -30,6 +30,10 @@ def verify(bank: Bank, model: str) -> list[str]:
             f"{table} {row}: points to a missing row of {parent}"
             for table, row, parent, _ in db.conn.execute("PRAGMA foreign_key_check")
         ),
+        "digests": lambda db: (
+            f"{table} {ids}: a value was changed outside Memoir, or is damaged; restore a backup"
+            for table, ids in schema.wrong_digests(db.conn)
+        ),
         "turns": _check_turns,
         "quotes": _check_quotes,
         "memories": _check_memories,

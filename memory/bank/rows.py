@@ -245,28 +245,26 @@ def index_terms(speaker: str, key: str) -> str:
 
 
 def insert(db: Database, table: str, new_rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows that all have the same columns."""
+    """Insert rows that all have the same columns, with their digests; those without an id get the next ones."""
     # Not through sqlite-utils: it takes six times as long, and an import does little else.
     if new_rows:
-        names = new_rows[0].keys()
-        statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(f':{name}' for name in names)})"
-        db.conn.executemany(statement, new_rows)
+        if "id" not in new_rows[0]:  # it is part of the digest
+            new_rows = [{**row, "id": number} for number, row in enumerate(new_rows, next_id(db, table))]
+        db.conn.executemany(schema.insertion(table, new_rows[0]), new_rows)
 
 
 def link(db: Database, table: Literal["sources", "rests_on", "cites"], links: Iterable[tuple[Any, ...]]) -> None:
     """Link rows by tuples in the order of the columns that the table has in schema.sql; known links stay."""
     # Not through sqlite-utils: where a link is known, it looks for a rowid, which these tables do not have.
-    marks = ", ".join("?" * len(schema.COLUMNS[table]))
-    db.conn.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", links)
+    columns = schema.COLUMNS[table]
+    statement = f"{schema.insertion(table, columns)} ON CONFLICT DO NOTHING"
+    db.conn.executemany(statement, (dict(zip(columns, link, strict=True)) for link in links))
 
 
 def copy_sources(db: Database, memory_id: int, to: int, *, alone: bool) -> None:
     """Give a memory the sources of another; without `alone`, none of them carries it without the others."""
-    db.conn.execute(
-        "INSERT OR IGNORE INTO sources (memory_id, turn_id, quote, alone) "
-        "SELECT ?, turn_id, quote, alone AND ? FROM sources WHERE memory_id = ?",
-        (to, alone, memory_id),
-    )
+    query = "SELECT ?, turn_id, quote, alone AND ? FROM sources WHERE memory_id = ?"
+    link(db, "sources", db.conn.execute(query, (to, alone, memory_id)).fetchall())
 
 
 def find_by_identity(db: Database, table: str, persona_id: int, identity: str) -> int | None:

@@ -5,8 +5,9 @@ from the columns of the four main tables.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
@@ -53,19 +54,80 @@ def _parts(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
                 yield f"table {name}, {what} {row[of_name]}", str(row[2:])
 
 
-def _of_new_bank() -> tuple[dict[str, dict[str, Kind]], dict[str, str]]:
-    query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+def _of_new_bank() -> tuple[dict[str, dict[str, Kind]], dict[tuple[str, str], str], dict[str, str]]:
+    query = "SELECT t.name, c.name, dflt_value FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
     columns: dict[str, dict[str, Kind]] = {}
+    defaults: dict[tuple[str, str], str] = {}
     with closing(sqlite3.connect(":memory:")) as conn:
         for statement in _STATEMENTS:
             conn.execute(statement)
-        for table, column in conn.execute(f"{query} ORDER BY c.cid"):
+        for table, column, default in conn.execute(f"{query} AND c.name <> 'digest' ORDER BY c.cid"):
             columns.setdefault(table, {})[column] = _KINDS.get(column, "plain")
-        return columns, dict(_parts(conn))
+            defaults[table, column] = default or "NULL"
+        return columns, defaults, dict(_parts(conn))
 
 
-COLUMNS, _PARTS = _of_new_bank()
-"""By table, its columns in their order, and what the values of each stand for; the parts of a new bank's schema."""
+COLUMNS, _DEFAULTS, _PARTS = _of_new_bank()
+"""By table, its columns in their order, but for the digest, and what the values of each stand for; by table and column,
+the SQL of its default; the parts of a new bank's schema."""
+
+DIGESTED = ("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites", "changes")
+"""The tables that hold what was said or learned. Each of their rows has a `digest` of its other columns."""
+
+_CHANGING = ("personas", "sessions", "memories", "sources")
+"""Those of them whose rows are changed after they were inserted."""
+
+
+def _digest_of(table: str, values: Iterable[str] = ()) -> str:
+    """SQL for the digest of a row that has these values, in the order of the columns; without any, of a row there."""
+    listed = list(values) or list(COLUMNS[table])
+    # As bytes: a damaged text may be no UTF-8.
+    return f"row_digest(CAST(json_array({', '.join(listed)}) AS BLOB))"
+
+
+def _key_of(table: str) -> list[str]:
+    """The columns of a primary key: an id, or, of a table that links rows, two ids."""
+    return ["id"] if "id" in COLUMNS[table] else list(COLUMNS[table])[:2]
+
+
+def _define_digest(conn: sqlite3.Connection) -> None:
+    def row_digest(values: bytes) -> int:
+        return int.from_bytes(blake2b(values, digest_size=8).digest(), signed=True)
+
+    conn.create_function("row_digest", 1, row_digest)
+
+
+def insertion(table: str, names: Collection[str]) -> str:
+    """A statement that inserts a row of these columns, its values by name, and its digest."""
+    given = [name for name in COLUMNS[table] if name in names]
+    columns, values = ", ".join([*given, "digest"]), ", ".join(f":{name}" for name in given)
+    digest = _digest_of(table, [f":{name}" if name in names else _DEFAULTS[table, name] for name in COLUMNS[table]])
+    return f"INSERT INTO {table} ({columns}) VALUES ({values}, {digest})"
+
+
+def keep_digests(conn: sqlite3.Connection) -> None:
+    """Keep the digests true of the rows that this connection changes; a wrong one stays wrong.
+
+    The triggers are the connection's own, so that what anything else changes in the file is found.
+    """
+    _define_digest(conn)
+    for table in _CHANGING:
+        old, new = ([f"{row}.{column}" for column in COLUMNS[table]] for row in ("old", "new"))
+        is_row = " AND ".join(f"{column} = new.{column}" for column in _key_of(table))
+        conn.execute(
+            f"CREATE TEMP TRIGGER {table}_changed AFTER UPDATE OF {', '.join(COLUMNS[table])} ON main.{table} "
+            f"WHEN old.digest = {_digest_of(table, old)} "
+            f"BEGIN UPDATE {table} SET digest = {_digest_of(table, new)} WHERE {is_row}; END"
+        )
+
+
+def wrong_digests(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """The tables and ids of the rows whose digest is wrong; the ids of a link as "3, 7"."""
+    _define_digest(conn)
+    for table in DIGESTED:
+        key = " || ', ' || ".join(_key_of(table))
+        for (ids,) in conn.execute(f"SELECT {key} FROM {table} WHERE digest <> {_digest_of(table)}"):
+            yield table, str(ids)
 
 
 def foreign_parts(conn: sqlite3.Connection) -> list[str]:
@@ -122,6 +184,12 @@ def _add_kept_apart(db: Database) -> None:
     )
 
 
+def _add_digests(db: Database) -> None:
+    """Add the column; each upgrade ends with the digests of the columns that there are then."""
+    for table in ("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites", "changes"):
+        db.conn.execute(f"ALTER TABLE {table} ADD COLUMN digest INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     _add_relations,
     # The numbers of citations, so that a chat can be resumed with its citations.
@@ -140,6 +208,7 @@ MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     "ALTER TABLE sessions ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0",
     # The picture of a character card, cut small.
     "ALTER TABLE personas ADD COLUMN picture TEXT NOT NULL DEFAULT ''",
+    _add_digests,
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in schema.sql, too. Never edit one that was released."""
@@ -158,6 +227,9 @@ def upgrade(db: Database, version: int) -> None:
                 db.conn.execute(migration)
             else:
                 migration(db)
+        _define_digest(db.conn)
+        for table in DIGESTED:
+            db.conn.execute(f"UPDATE {table} SET digest = {_digest_of(table)}")
     else:
         for statement in _STATEMENTS:
             db.conn.execute(statement)

@@ -9,6 +9,7 @@
 --
 -- `revision` counts writes, so that caches know when to look again, and separately the deleted or changed rows that
 -- search reads, so that caches know when new rows are not all that changed.
+-- `digest` is of all other columns of its row (`memory.bank.schema.keep_digests`), so that a changed bit is found.
 -- `vectors` and `segments` are derived: `memory.bank.maintenance` verifies and rebuilds them. A trigger drops the segment
 -- that holds a memory when that memory is deleted or changed; the time at which it stopped holding is not in the segment.
 
@@ -26,7 +27,8 @@ CREATE TABLE personas (
     first_message TEXT NOT NULL DEFAULT '',
     examples TEXT NOT NULL DEFAULT '',
     kept_apart INTEGER NOT NULL DEFAULT 1,
-    picture TEXT NOT NULL DEFAULT ''
+    picture TEXT NOT NULL DEFAULT '',
+    digest INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- `heard_at` is when somebody last spoke in an open chat, by the machine's clock; NULL once it is closed. `learned` is
@@ -44,6 +46,7 @@ CREATE TABLE sessions (
     heard_at TEXT,
     learned INTEGER NOT NULL DEFAULT 0,
     hidden INTEGER NOT NULL DEFAULT 0,
+    digest INTEGER NOT NULL DEFAULT 0,
     UNIQUE (persona_id, identity)
 ) STRICT;
 
@@ -58,6 +61,7 @@ CREATE TABLE turns (
     said_at TEXT,
     said_text TEXT NOT NULL,
     external_id TEXT NOT NULL,
+    digest INTEGER NOT NULL DEFAULT 0,
     UNIQUE (session_id, position),
     UNIQUE (session_id, identity)
 ) STRICT;
@@ -91,6 +95,7 @@ CREATE TABLE memories (
     relation_head TEXT NOT NULL DEFAULT '',
     relation_name TEXT NOT NULL DEFAULT '',
     relation_tail TEXT NOT NULL DEFAULT '',
+    digest INTEGER NOT NULL DEFAULT 0,
     UNIQUE (persona_id, identity),
     CHECK ((event_start IS NULL) = (event_end IS NULL))
 ) STRICT;
@@ -101,12 +106,14 @@ CREATE TABLE sources (
     turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
     quote TEXT NOT NULL DEFAULT '',
     alone INTEGER NOT NULL DEFAULT 1,
+    digest INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (memory_id, turn_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE rests_on (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     basis_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    digest INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (memory_id, basis_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -115,6 +122,7 @@ CREATE TABLE cites (
     turn_id INTEGER NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     number INTEGER NOT NULL DEFAULT 0,
+    digest INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (turn_id, memory_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -127,7 +135,8 @@ CREATE TABLE changes (
     kind TEXT NOT NULL CHECK (kind IN ('edit', 'wrong', 'pin', 'unpin', 'merge')),
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     other_id INTEGER REFERENCES memories (id) ON DELETE CASCADE,
-    touched TEXT NOT NULL DEFAULT '[]'
+    touched TEXT NOT NULL DEFAULT '[]',
+    digest INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- See `memory.bank.journal`. It references no persona: its lines outlive them.

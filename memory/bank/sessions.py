@@ -43,8 +43,9 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
         name = f"{name} ({draft.external_id})"
     traits = json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False)
     changed = {"name": name, "traits": traits, "created_at": created_at or rows.format_time(datetime.now(UTC))}
-    table = db.table("personas").insert({**draft_columns(draft), **changed})
-    made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [table.last_pk])))
+    new = {"id": next_id(db, "personas"), **draft_columns(draft), **changed}
+    insert(db, "personas", [new])
+    made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [new["id"]])))
     journal.record(db, "created", made.id, {"personas": 1})
     return made
 
@@ -115,9 +116,10 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, E
         return existing, (), False
     if draft.source == "import" and (overlap := _find_overlap(db, persona_id, draft)):
         return *overlap, False
-    table = db.table("sessions").insert({**draft_columns(draft), "persona_id": persona_id, "identity": identity})
-    assert isinstance(table.last_pk, int)
-    return table.last_pk, (), True
+    session_id = next_id(db, "sessions")
+    new = {"id": session_id, **draft_columns(draft), "persona_id": persona_id, "identity": identity}
+    insert(db, "sessions", [new])
+    return session_id, (), True
 
 
 def _find_imported(db: Database, persona_id: int, chat_id: str) -> int | None:

@@ -2,12 +2,14 @@
 
 A file is written as `.NAME.RANDOM.half` beside its place. Whoever writes a file of the same name deletes what was left
 of it, and forgetting deletes all that is left beside the bank. If that file was still being written, its writer fails.
+Whoever writes any file there, or begins to use a bank there, deletes what has not been written to for an hour.
 """
 
 import errno
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +17,9 @@ from pathlib import Path
 _SUFFIX = ".half"
 _NAME = re.compile(r"\.(?P<name>.+?)(\.[a-z0-9_]{8})?\.half(-wal|-shm|-journal)?")
 """Earlier versions wrote `.NAME.half`. SQLite adds the last part to the names of its own files."""
+
+IDLE_SECONDS = 3600.0
+"""Seconds after which a file that nobody wrote to is taken for left over; checking a large copy takes minutes."""
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 """What a file system without hard links answers, such as FAT."""
@@ -24,6 +29,7 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 def unfinished_file(path: Path) -> Iterator[Path]:
     """An empty file beside `path`, readable by its owner only, that is deleted in the end unless it was renamed."""
     delete_unfinished(path.parent, path.name)
+    delete_idle(path.parent)
     descriptor, name = tempfile.mkstemp(_SUFFIX, f".{path.name}.", path.parent)
     os.close(descriptor)
     half = Path(name)
@@ -46,6 +52,14 @@ def delete_unfinished(folder: Path, name: str | None = None) -> None:
     for path in find_unfinished(folder, name):
         with suppress(OSError):
             path.unlink()
+
+
+def delete_idle(folder: Path) -> None:
+    """Delete the unfinished files in a folder that a killed process left."""
+    for path in find_unfinished(folder):
+        with suppress(OSError):
+            if path.stat().st_mtime < time.time() - IDLE_SECONDS:
+                path.unlink()
 
 
 def publish_new(half: Path, path: Path) -> None:

@@ -240,7 +240,7 @@ def _is_confirmed(preview: ForgetReport) -> bool:
     if not sys.stdin.isatty():
         print_error("Nothing was deleted. Add --yes to delete this.")
         return False
-    print("\n".join(f"  {line[:100]}" for line in preview.lines), file=sys.stderr)
+    print("\n".join(f"  {line[:100]}" for line in (*preview.lines, preview.about_uploads) if line), file=sys.stderr)
     memories, turns = format_count(preview.memories, "memory", "memories"), format_count(preview.turns, "turn")
     print(f"Forget {memories} and {turns} for good? [y/N] ", end="", file=sys.stderr)
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
@@ -256,6 +256,8 @@ def _print_report(arguments: Arguments, bank: Bank, report: ForgetReport, dry_ru
     print("" if dry_run else f"; {traces} left in {bank.path}")
     for line in report.lines:
         print(f"  {line}")
+    if report.uploads:
+        print(f"  {report.about_uploads}")
     for copy in report.copies:
         print_error(f"{copy} still contains some of it; delete that file too.")
     return 1 if report.residue else 0

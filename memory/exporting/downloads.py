@@ -37,9 +37,7 @@ def create(bank: Path, name: str, suffix: str, write: Callable[[Path], object]) 
         MemoirError: the file cannot be written, or `delete_all` was called meanwhile.
     """
     delete_all(bank)
-    # A user's page serves the folder of that user only.
-    home = _home(bank)
-    folder = home / "uploads" / ("all" if home == bank.parent else bank.parent.name) / FOLDER
+    folder = _uploads(bank) / FOLDER
     stem = re.sub(r"[^\w-]+", "-", name).strip("-")[:40] or "memoir"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,6 +66,18 @@ def delete_all(bank: Path) -> None:
     # Resolved, because a command may name the folder of the bank in another way than the app.
     for path in (_home(bank.resolve()) / "uploads").rglob(f"*{_mark(bank)}*"):
         path.unlink(missing_ok=True)
+
+
+def waiting_uploads(bank: Path) -> list[Path]:
+    """The files that the user of that bank uploaded and did not import yet."""
+    folder = _uploads(bank.resolve())
+    return sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_relative_to(folder / FOLDER))
+
+
+def _uploads(bank: Path) -> Path:
+    """The folder of one user's uploads and downloads, which that user's page alone serves."""
+    home = _home(bank)
+    return home / "uploads" / ("all" if home == bank.parent else bank.parent.name)
 
 
 def _home(bank: Path) -> Path:

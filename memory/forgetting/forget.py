@@ -4,13 +4,15 @@ A memory goes along with the turns it came from, or its words would be found aga
 that have no other source, and the persona's replies that repeat them. The bank's triggers delete the vector, unless
 another memory has the same text, and the packed segment of the index. SQLite overwrites what it frees (secure_delete),
 except for old pages in the write-ahead log; so the log is emptied, and then the bytes of all files are searched.
-Exports that wait for download are deleted, and so is what a killed backup, restore or export left beside the bank. A
-bank that a restore kept is not, but it is named if it contains any of it.
+Exports that wait for download are deleted, and so is what a killed backup, restore or export left beside the bank, and
+an upload that waits to be imported and contains any of it. A bank that a restore kept is not, but it is named if it
+contains any of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sqlite_utils import Database
 
@@ -49,8 +51,9 @@ class ForgetReport:
     """How many rows were deleted, or would be.
 
     `residue` counts the deleted texts that still occur in the bank's files; `lines` are, in a preview, the first turns
-    and memories that would go; `copies` are the files beside the bank that still contain deleted texts: banks kept by a
-    restore, and unfinished copies that cannot be deleted.
+    and memories that would go; `uploads` are the files that wait to be imported and contain any of it, which go, too;
+    `copies` are the files beside the bank that still contain deleted texts: banks kept by a restore, and unfinished
+    copies that cannot be deleted.
     """
 
     memories: int = 0
@@ -59,11 +62,22 @@ class ForgetReport:
     residue: int = 0
     lines: tuple[str, ...] = ()
     copies: tuple[Path, ...] = ()
+    uploads: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, selected: Selection, lines: tuple[str, ...] = ()) -> "ForgetReport":
+    def of(cls, selected: Selection, **found: Any) -> "ForgetReport":  # noqa: ANN401  # its other fields
         """The number of the selected rows."""
-        return cls(len(selected.memories), len(selected.turns), len(selected.sessions), lines=lines)
+        return cls(len(selected.memories), len(selected.turns), len(selected.sessions), **found)
+
+    @property
+    def about_uploads(self) -> str:
+        """The uploads that go, in a sentence; empty if there are none."""
+        names = ", ".join(path.name for path in self.uploads)
+        return (
+            f"Deleted as well, since they contain some of it: uploads that wait to be imported ({names})."
+            if names
+            else ""
+        )
 
     def __add__(self, other: "ForgetReport") -> "ForgetReport":
         return ForgetReport(
@@ -73,6 +87,7 @@ class ForgetReport:
             self.residue + other.residue,
             (self.lines + other.lines)[:PREVIEW_LINES],
             tuple(dict.fromkeys(self.copies + other.copies)),
+            tuple(dict.fromkeys(self.uploads + other.uploads)),
         )
 
 
@@ -80,7 +95,8 @@ def preview_persona(bank: Bank, persona_id: int) -> ForgetReport:
     """Report what forgetting this persona would delete."""
     persona = bank.persona(persona_id)
     with bank.reading() as db:
-        return ForgetReport.of(_add_dependants(db, persona.id, select_everything(db, persona.id)))
+        selected = _add_dependants(db, persona.id, select_everything(db, persona.id))
+        return ForgetReport.of(selected, uploads=_find_uploads(bank, deletion.run_column(db, "texts", selected)))
 
 
 def preview_selected(
@@ -94,7 +110,8 @@ def preview_selected(
             selected = _add_dependants(db, persona_id, select(db, persona_id))
             texts = deletion.run(db, "first_texts", selected, limit=PREVIEW_LINES)
             lines = tuple(f"{speaker}: {text}" if speaker else text for speaker, text in texts)
-            planned += ForgetReport.of(selected, lines)
+            uploads = _find_uploads(bank, deletion.run_column(db, "texts", selected))
+            planned += ForgetReport.of(selected, lines=lines, uploads=uploads)
     return planned
 
 
@@ -164,12 +181,21 @@ def _delete_selected(
 
 
 def _add_dependants(db: Database, persona_id: int, selected: Selection) -> Selection:
-    """Add to a selection the memories that lose their last source, the replies that repeat it and emptied sessions."""
-    orphans = deletion.run_column(db, "orphaned_memories", selected)
-    selected = replace(selected, memories=sorted({*selected.memories, *orphans}))
+    """Add to a selection the memories that lose their last source, the replies that repeat it and emptied sessions.
+
+    What was only asked goes with the reply to it.
+    """
+    selected = _add_orphans(db, selected)
     selected = replace(selected, turns=sorted({*selected.turns, *_repeating_replies(db, persona_id, selected)}))
+    questions = deletion.run_column(db, "own_questions", selected)
+    selected = _add_orphans(db, replace(selected, turns=sorted({*selected.turns, *questions})))
     emptied = deletion.run_column(db, "emptied_sessions", selected)
     return replace(selected, sessions=sorted({*selected.sessions, *emptied}))
+
+
+def _add_orphans(db: Database, selected: Selection) -> Selection:
+    orphans = deletion.run_column(db, "orphaned_memories", selected)
+    return replace(selected, memories=sorted({*selected.memories, *orphans}))
 
 
 def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> list[int]:
@@ -228,14 +254,28 @@ def _clean_files(bank: Bank, report: ForgetReport, texts: set[str], progress: Pr
     delete_unfinished(folder)
     with bank.reading() as db:
         deletion.empty_log(db)
-    provable = sorted(text for text in texts if len(text) >= MIN_PROOF_CHARACTERS)
-    sample = provable[:: -(-len(provable) // MAX_TEXTS_SEARCHED) or 1]
+    sample = _sample(texts)
+    uploads = _find_uploads(bank, sample)
+    for upload in uploads:
+        upload.unlink(missing_ok=True)
     remaining = residue.find_in_bank(bank.path, sample, rescale(progress, 0, 0.6))
     left = _absent_from_rows(bank, remaining) if remaining else []
     kept = sorted([*folder.glob(f"{bank.path.name}{KEPT_SUFFIX}*"), *find_unfinished(folder)])
     copies = tuple(path for path in kept if residue.find_in_file(path, sample))
     progress(1.0)
-    return replace(report, residue=len(left), copies=copies)
+    return replace(report, residue=len(left), copies=copies, uploads=uploads)
+
+
+def _sample(texts: Collection[str]) -> list[str]:
+    provable = sorted(text for text in texts if len(text) >= MIN_PROOF_CHARACTERS)
+    return provable[:: -(-len(provable) // MAX_TEXTS_SEARCHED) or 1]
+
+
+def _find_uploads(bank: Bank, texts: Collection[str]) -> tuple[Path, ...]:
+    """The files of the bank's user that wait to be imported and contain one of the texts."""
+    waiting = downloads.waiting_uploads(bank.path)
+    sample = _sample(texts) if waiting else []
+    return tuple(path for path in waiting if residue.is_in_upload(path, sample))
 
 
 def _absent_from_rows(bank: Bank, texts: Iterable[str]) -> list[str]:

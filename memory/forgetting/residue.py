@@ -1,5 +1,6 @@
 """Search the bank's files for bytes of forgotten text: many texts in one pass over a file."""
 
+import json
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -7,6 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.errors import UnreadableFile
+from memory.importers.detect import unpack
+from memory.importers.reading.source import Source
 from memory.progress import Progress, without_progress
 
 SEARCHED_BYTES = 200
@@ -30,7 +34,17 @@ def find_in_bank(bank: Path, texts: Collection[str], progress: Progress = withou
     return found
 
 
-def find_in_file(path: Path, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
+def is_in_upload(path: Path, texts: Collection[str]) -> bool:
+    """Whether one of the texts occurs in what would be imported of a file, as it stands or as JSON spells it."""
+    in_json = (json.dumps(text, ensure_ascii=ascii_only)[1:-1] for text in texts for ascii_only in (False, True))
+    spelled = {*texts, *in_json}
+    try:
+        return any(find_in_file(source, spelled) for source in unpack(path).sources)
+    except UnreadableFile:  # of no known format, it may be text all the same
+        return bool(find_in_file(path, spelled))
+
+
+def find_in_file(path: Source, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
     """The texts, of at least two bytes each, that occur in a file; none if the file does not exist."""
     if not texts:
         return set()
@@ -38,7 +52,7 @@ def find_in_file(path: Path, texts: Collection[str], progress: Progress = withou
     search, overlap = _TextSearch(by_bytes), max(map(len, by_bytes)) - 1
     found: set[bytes] = set()
     with suppress(FileNotFoundError), path.open("rb") as file:  # a log is deleted with its last reader
-        size, window = max(path.stat().st_size, 1), b""
+        size, window = max(path.stat().st_size if isinstance(path, Path) else 0, 1), b""
         while chunk := file.read(CHUNK_BYTES):
             window = window[-overlap:] + chunk
             found |= search.find_in(window)

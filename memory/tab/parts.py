@@ -13,7 +13,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from memory.errors import Cancelled
-from memory.formatting import STORE_NAMES, clip, format_count, format_day, format_duration, format_time, memory_date
+from memory.formatting import (
+    STORE_NAMES,
+    clip,
+    format_count,
+    format_day,
+    format_duration,
+    format_time,
+    memory_date,
+    without_folders,
+)
 from memory.progress import Task
 from memory.types import STORES, Store
 
@@ -90,7 +99,7 @@ def empty_state(title: str, remedy: str, soon: Sequence[str] = ()) -> Markup:
 
 def error_box(text: str) -> Markup:
     """Render what went wrong, and what to do."""
-    return render("error_box.html", text=text)
+    return render("error_box.html", text=without_folders(text))
 
 
 def heading(text: str) -> Markup:

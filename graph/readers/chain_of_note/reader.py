@@ -36,6 +36,7 @@ from graph.state import Note, TraceLine, drop
 from graph.understanding.times import moment_of
 from memory.bank.queries.told import name_told
 from memory.errors import MemoirError
+from memory.formatting import without_folders
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
@@ -104,7 +105,7 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
         **reader.tokens,
     }
     weights = f" in {model.weights.precision}" if isinstance(model, LocalModel) else ""
-    how = f"{settings.model}{weights}, {settings.method}, {settings.format}"
+    how = f"{without_folders(settings.model)}{weights}, {settings.method}, {settings.format}"
     room = f"prompt of {size:,} tokens ({counting_method(model)}) of {context:,}"
     refused = f", {dropped} citations dropped" if dropped else ""
     decided = f"{how}: {len(reading.notes)} notes, {reading.outcome}{refused}; {room}"

@@ -25,6 +25,13 @@ WHERE t.role = 'assistant' AND (s.source = 'chat' OR NOT EXISTS (SELECT 1 FROM s
         SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories))))
     AND NOT t.id IN (SELECT value FROM json_each(:turns))
 
+-- name: own_questions
+-- The turns that only ask, and that one of the turns answers: a question names what its answer repeats.
+SELECT q.id FROM turns t JOIN turns q ON q.session_id = t.session_id AND q.position = t.position - 1
+    JOIN sources o ON o.turn_id = q.id JOIN memories m ON m.id = o.memory_id
+WHERE t.id IN (SELECT value FROM json_each(:turns)) AND t.role = 'assistant' AND q.role = 'user'
+    AND m.store = 'dialogue' AND m.attribute = 'question'
+
 -- name: closed_others
 -- The memories of a persona that closed or corrected one of another persona's.
 SELECT DISTINCT n.id FROM memories n JOIN memories m ON m.superseded_by = n.id AND m.persona_id <> n.persona_id
