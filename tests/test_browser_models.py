@@ -192,7 +192,7 @@ def test_a_chat_opens_with_the_first_message_of_the_card(screen: Screen) -> None
 
 def test_a_chip_says_what_was_remembered_of_a_message(screen: Screen) -> None:
     told = "My kayak is called Sturmvogel."
-    chip = screen.page.locator("#chat .user a[href$='#remembered']")
+    chip = screen.page.locator("#chat .user a[href*='#remembered-']")
     screen.ask(f"{told} {QUESTION}")
     expect(chip).to_have_count(1)
     with ChatServer(read) as server:
@@ -203,7 +203,34 @@ def test_a_chip_says_what_was_remembered_of_a_message(screen: Screen) -> None:
         screen.ask(QUESTION)
         expect(chip).to_have_count(2)
         chip.last.click()
+        screen.page.get_by_role("button", name="All memories").click()
         expect(screen.page.get_by_role("tab", name="Memory")).to_have_attribute("aria-selected", "true")
+
+
+def test_what_a_message_taught_is_edited_and_taken_back_below_it(app: App, screen: Screen) -> None:
+    screen.make_persona("Ro")
+    screen.ask("I live in Porto and my sister is called Ingrid.")
+    screen.page.locator("#chat a[href*='#remembered-']").click()
+    row = screen.page.locator("#remembered [data-memory]", has_text="Lives in")
+    row.get_by_role("button", name="Edit").click()
+    row.locator("textarea").fill(" ")
+    row.get_by_role("button", name="Save").click()
+    expect(screen.page.get_by_text("A memory cannot be empty")).to_be_visible()
+    row.locator("textarea").fill("Lives in Braga")
+    row.get_by_role("button", name="Save").click()
+    expect(row.locator("p")).to_have_text("Lives in Braga")
+    sister = screen.page.locator("#remembered [data-memory]", has_text="Ingrid is your sister")
+    sister.get_by_role("button", name="Undo").click()
+    expect(sister).to_contain_text("Taken back")
+    bank = Bank(app.home / "bank.db")
+    facts = [m for m in bank.memories(bank.persona("Ro").id) if m.store != "dialogue"]
+    assert {m.text for m in facts if m.retracted_at is None} == {"Lives in Braga"}
+    sister.get_by_role("button", name="Put back").click()
+    expect(sister.get_by_role("button", name="Undo")).to_be_visible()
+    assert bank.memory(bank.persona("Ro").id, facts[-1].id)
+    screen.page.keyboard.press("Escape")
+    expect(sister).to_be_hidden()
+    assert not screen.faults
 
 
 def test_what_a_model_cannot_do_is_said_and_the_next_message_works(screen: Screen) -> None:

@@ -37,12 +37,33 @@ document.addEventListener("click", (event) => {
   if (wanted) window.showSources(Number(wanted.split("-")[1]));
 }, true);
 
-// The chip under a message that was remembered leads to the memories.
+// The chip under a message that was remembered opens what it taught, to be edited or taken back.
 document.addEventListener("click", (event) => {
-  if (!event.target.closest('a[href$="#remembered"]')) return;
-  event.preventDefault();
-  [...document.querySelectorAll('.memoir-tabs [role="tab"]')].find((tab) => tab.textContent.trim() === "Memory")?.click();
+  const chip = event.target.closest('a[href*="#remembered-"]'), button = event.target.closest("#remembered [data-do]");
+  if (chip) {
+    event.preventDefault();
+    window.showRemembered({ turn: chip.getAttribute("href").split("#remembered-")[1], action: "" });
+    document.querySelector("#remembered [popover]").showPopover();
+  }
+  if (!button) return;
+  const action = button.dataset.do, row = button.closest("[data-memory]"), panel = button.closest("[popover]");
+  if (action === "edit") {
+    row.classList.add("memoir-editing");
+    row.querySelector("textarea").focus();
+  } else if (row) {
+    const text = row.querySelector("textarea").value, turn = row.parentElement.dataset.turn;
+    window.showRemembered({ turn, memory: row.dataset.memory, text, action: action === "save" ? "edit" : action });
+  } else {
+    panel.hidePopover();
+    const tabs = action === "all" ? [...document.querySelectorAll('.memoir-tabs [role="tab"]')] : [];
+    tabs.find((tab) => tab.textContent.trim() === "Memory")?.click();
+  }
 }, true);
+
+window.showMemory = () => {
+  openDrawer("#memory-side", document.querySelector("#memory-list [aria-current]")); // it is one on a phone
+  document.querySelector("#memory-side").scrollTop = 0;
+};
 
 const closeDrawers = () => {
   for (const drawer of document.querySelectorAll(".memoir-drawer.memoir-open")) {
@@ -129,7 +150,7 @@ document.addEventListener("click", (event) => {
 }, true);
 
 const plain = (text, ofUser) => {
-  const said = text.replace(/\s*\[Remembered[^\]]*\]\(#remembered "[^]*$/, "");
+  const said = text.replace(/\s*\[Remembered[^\]]*\]\(#remembered-[^]*$/, "");
   if (ofUser) return said.replace(/\\([!-\/:-@[-`{-~])/g, "$1");
   return said.replace(/\[([^\]]*)\]\(#unsupported "[^"]*"\)/g, "$1").replace(/(\[\d+\])\(#source-[\d-]+\)/g, "$1")
     .replace(/\\(?=<[a-zA-Z/!?]|!\[|\][(:])/g, "");
