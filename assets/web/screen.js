@@ -83,7 +83,8 @@ document.addEventListener("click", (event) => {
 const closePanels = (event) => {
   const escaped = event.key === "Escape" && !event.target.closest?.("[aria-expanded], [role=listbox]");
   for (const open of document.querySelectorAll(".memoir-over > .label-wrap.open")) {
-    if (escaped || !open.parentElement.contains(event.target)) open.click();
+    const isNowhere = event.type === "keyup" && event.target === document.body; // Enter in a dropdown leaves it
+    if (escaped || !(isNowhere || open.parentElement.contains(event.target))) open.click();
   }
 };
 
