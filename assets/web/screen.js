@@ -37,6 +37,32 @@ document.addEventListener("click", (event) => {
   if (wanted) window.showSources(Number(wanted.split("-")[1]));
 }, true);
 
+// A click on a chat of the list opens it, one on its menu asks what to do with it; a click on a memory shows it.
+document.addEventListener("click", (event) => {
+  const menu = event.target.closest("[data-menu]"), link = event.target.closest("a[data-chat]");
+  const row = event.target.closest("#memory-list [data-memory]");
+  if (menu) window.openMenu(menu.dataset.menu);
+  if (link && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+    event.preventDefault();
+    window.openChat(link.dataset.chat);
+  }
+  if (!row) return;
+  document.querySelectorAll("#memory-list [aria-current]").forEach((other) => other.removeAttribute("aria-current"));
+  row.setAttribute("aria-current", "true");
+  window.openMemory(row.dataset.memory);
+});
+
+// The arrow keys go from memory to memory.
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], rows = [...document.querySelectorAll("#memory-list [data-memory]")];
+  const next = step && rows.includes(event.target) && rows[rows.indexOf(event.target) + step];
+  if (!next) return;
+  event.preventDefault();
+  event.target.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+});
+
 // The chip under a message that was remembered opens what it taught, to be edited or taken back.
 document.addEventListener("click", (event) => {
   const chip = event.target.closest('a[href*="#remembered-"]'), button = event.target.closest("#remembered [data-do]");

@@ -87,7 +87,7 @@ class ModelPanel:
                 test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
                 unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
             self.status = gr.HTML(padding=False, elem_id="model-status")
-        fields = [self.file, self.quantization, self.address, self.model, self.key]
+        fields = [self.file, self.address, self.model, self.key, self.quantization]
         self.described = [self.name, self.status, self.place, *fields]
         model, server = [self.name, self.quantization], [self.place, self.address, self.model, self.key]
         listed = [self.model, self.status]
@@ -96,7 +96,7 @@ class ModelPanel:
             self.list_models, server, listed, **PRIVATE
         )
         gr.on([panel.expand, self.address.input], self.list_models, server, listed, **PRIVATE)
-        chosen = [self.place, *fields]
+        chosen = [self.quantization, self.place, *fields[:-1]]
         use.click(self.use, chosen, self.described, **PRIVATE)
         tested = test.click(self.use, chosen, self.described, **PRIVATE)
         tested.success(self.test_model, model, self.status, concurrency_id="model", **PRIVATE)
@@ -121,23 +121,18 @@ class ModelPanel:
         with suppress(UnknownModel):
             named = parse_name(name)
         place = "file" if is_local(name) else named.kind
-        shown = self._fields(place)
-        if place == "file":
-            shown[self.file] = gr.Textbox(named.model, visible=True)
-        elif place != NONE:
-            shown[self.model] = gr.Dropdown([named.model], value=named.model, visible=True)
-        if place == "server":
-            shown[self.address] = gr.Dropdown([named.address], value=named.address, visible=True)
-        return {self.name: name, self.place: place, **shown, self.status: hint(text)}
+        return {self.name: name, self.place: place, **self._fields(place, named), self.status: hint(text)}
 
-    def _fields(self, place: str) -> Update:
-        is_asked = place in ("server", "openai")
+    def _fields(self, place: str, named: ModelName | None = None) -> Update:
+        model, address, is_file = named and named.model, named and named.address, place == "file"
         return {
-            self.file: gr.Textbox(visible=place == "file"),
-            self.quantization: gr.Dropdown(visible=place == "file"),
-            self.address: gr.Dropdown(visible=place == "server"),
-            self.model: gr.Dropdown(visible=is_asked),
-            self.key: gr.Textbox("", visible=is_asked),
+            self.file: gr.Textbox(model if is_file else "", visible=is_file),
+            self.quantization: gr.Dropdown(visible=is_file),
+            self.address: gr.Dropdown([address] if address else [], value=address or None, visible=place == "server"),
+            self.model: gr.Dropdown(
+                [model] if model else [], value=model or None, visible=place in ("server", "openai")
+            ),
+            self.key: gr.Textbox("", visible=place in ("server", "openai")),
         }
 
     @staticmethod
@@ -154,8 +149,8 @@ class ModelPanel:
         """Ask what a model of that place needs; of servers, those that run on this machine are offered."""
         found = await find_models() if place == "server" else []
         addresses = list(dict.fromkeys(name.partition("#")[0] for name in found))
-        shown, first = self._fields(place), next(iter(addresses), None)
-        return {**shown, self.address: gr.Dropdown(addresses, value=first, visible=place == "server")}
+        first = next(iter(addresses), None)
+        return {**self._fields(place), self.address: gr.Dropdown(addresses, value=first, visible=place == "server")}
 
     async def list_models(self, place: str, address: str | None, model: str | None, key: str | None) -> Update:
         """Offer the models of a server."""
@@ -173,19 +168,12 @@ class ModelPanel:
         found = [(name.partition("#")[2], name) for name in (await find_models() if is_asked else [])]
         return gr.Radio([("No model", NONE), *found], value=NONE, visible=bool(found))
 
-    def use(
-        self,
-        place: str,
-        file: str | None,
-        quantization: Quantization,
-        address: str | None,
-        model: str | None,
-        key: str | None,
-    ) -> Update:
+    def use(self, quantization: Quantization, *fields: str | None) -> Update:
         """Use the model that the fields describe; its key is kept until Memoir stops."""
-        name = write_name(place, file or "", address or "", model or "")
-        if (key or "").strip():
-            keep_key(parse_name(name).address, key or "")
+        *described, key = ((each or "").strip() for each in fields)
+        name = write_name(*described)
+        if key:
+            keep_key(parse_name(name).address, key)
         return self.choose_model(name, quantization)
 
     def choose_model(self, name: str | None, quantization: Quantization) -> Update:
@@ -226,13 +214,11 @@ def write_name(place: str, file: str, address: str, model: str) -> str:
     """
     if place == NONE:
         return NONE
-    if not (file if place == "file" else model).strip():
+    if not (file if place == "file" else model):
         raise MemoirError("Name the file." if place == "file" else "Name the model.")
     if place == "file":
-        return (
-            file.strip() if is_local(file) else f"{'gguf' if file.strip().endswith('.gguf') else 'hf'}:{file.strip()}"
-        )
-    return f"openai:{model.strip()}" if place == "openai" else f"{full_address(address)}#{model.strip()}"
+        return file if is_local(file) else f"{'gguf' if file.endswith('.gguf') else 'hf'}:{file}"
+    return f"openai:{model}" if place == "openai" else f"{full_address(address)}#{model}"
 
 
 def describe_model(name: str, quantization: Quantization) -> str:

@@ -45,23 +45,8 @@ KINDS: Mapping[str, str] = {
 }
 """What the list can be narrowed to, and what the screen calls it."""
 
-OPEN_MEMORY = """element.addEventListener("click", (event) => {
-  const row = event.target.closest("[data-memory]");
-  if (!row) return;
-  element.querySelectorAll("[aria-current]").forEach((other) => other.removeAttribute("aria-current"));
-  row.setAttribute("aria-current", "true");
-  trigger("select", { memory: row.dataset.memory });
-});
-element.addEventListener("keydown", (event) => {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], rows = [...element.querySelectorAll("[data-memory]")];
-  const next = step && rows[rows.indexOf(event.target) + step];
-  if (!next) return;
-  event.preventDefault();
-  event.target.tabIndex = -1;
-  next.tabIndex = 0;
-  next.focus();
-});"""
-"""A click on a row of the list shows its memory; the arrow keys go from row to row."""
+OPEN_MEMORY = "window.openMemory = (memory) => trigger('select', { memory });"
+"""Lets screen.js ask for a memory whose row was clicked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +125,9 @@ class MemoryList:
             **self.pages.show(page, total, text),
         }
 
-    def widen(self, listed: Sequence[int | str | None], text: str, kind: str, *dates: str | None) -> list[str | None]:
+    def widen(self, listed: Sequence[int | str | None], *filters: str | None) -> list[str | None]:
         """The filters; a search that begins looks in conversations, too: not all that was said is a fact or event."""
+        text, kind, *dates = filters
         begins = text and not (listed and listed[1])
         return [text, EVERYTHING if begins and kind == FACTS else kind, *dates]
 
@@ -153,10 +139,8 @@ class MemoryList:
             found = self._search(persona_id, query, listed)
             page = self.pages.last(page, len(found))
             return found[page * PAGE : (page + 1) * PAGE], len(found), page
-        ids: list[int] = []
-        if query.kind not in OTHER_KINDS:
-            inside = listed if query.during is None else list_memories(self.bank, persona_id, query.during)
-            ids = [memory_id for memory_id, group in inside.items() if query.kind in (FACTS, EVERYTHING, group)]
+        inside = listed if query.during is None else list_memories(self.bank, persona_id, query.during)
+        ids = [memory_id for memory_id, group in inside.items() if query.kind in (FACTS, EVERYTHING, group)]
         other = "dialogue" if query.kind == EVERYTHING else query.kind if query.kind in OTHER_KINDS else ""
         total = len(ids) + (read_other(self.bank, persona_id, other, query.during, 0)[1] if other else 0)
         page = self.pages.last(page, total)
