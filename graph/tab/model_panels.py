@@ -41,6 +41,7 @@ LABELS = {minilm.NAME: "English, fastest", e5.NAME: "100 languages"}
 WHILE_INDEXING = "Until all memories are indexed anew, those left are found by their words."
 
 
+UNNAMED = ModelName("none")
 ABOUT_ADDRESS = "Of a server that speaks OpenAI's protocol, as http://127.0.0.1:11434/v1"
 ABOUT_KEY = "If it wants one. It is kept in memory until Memoir stops, and never stored."
 
@@ -117,14 +118,14 @@ class ModelPanel:
         return named if is_named(named) else self.bank.choice("chat_model", NONE)
 
     def _show(self, name: str, text: str) -> Update:
-        named = ModelName("none")
+        named = UNNAMED
         with suppress(UnknownModel):
             named = parse_name(name)
         place = "file" if is_local(name) else named.kind
         return {self.name: name, self.place: place, **self._fields(place, named), self.status: hint(text)}
 
-    def _fields(self, place: str, named: ModelName | None = None) -> Update:
-        model, address, is_file = named and named.model, named and named.address, place == "file"
+    def _fields(self, place: str, named: ModelName = UNNAMED) -> Update:
+        model, address, is_file = named.model, named.address, place == "file"
         return {
             self.file: gr.Textbox(model if is_file else "", visible=is_file),
             self.quantization: gr.Dropdown(visible=is_file),
