@@ -79,7 +79,11 @@ def test_axe_finds_nothing_grave_in_an_open_folder_of_each_kind(screen: Screen) 
 
 
 def test_axe_finds_nothing_grave_in_a_memory_that_is_being_edited(screen: Screen) -> None:
-    screen.memory().locator(".virtual-row", has_text="Event").first.locator(".body-cell").last.click()
+    rows = screen.memory().locator("[data-memory]")
+    screen.page.locator("#memory-kind input").click()
+    screen.page.get_by_role("option", name="Conversation", exact=True).click()
+    expect(screen.page.locator("#memory-list h2")).to_have_count(0)  # what was said has no groups
+    rows.first.click()
     expect(screen.page.locator("#memory-origin .memoir-turn").first).to_be_visible()
     screen.page.locator("#memory-edit").click()
     expect(screen.page.locator("#memory-text")).to_be_visible()
@@ -128,13 +132,13 @@ def test_a_memory_is_found_and_corrected_by_keys_alone(window: Screen) -> None:
     step_to(page, "[role='tab']:text-is('Memory')", back=True)
     keys.press("Enter")
     expect(page.locator("#memory-where")).to_contain_text("of", timeout=SLOW)
-    second = page.locator("#memory-table .virtual-row").nth(1).locator(".body-cell")
-    expect(second.last).to_be_visible()
+    second = page.locator("#memory-list [data-memory]").nth(1)
+    expect(second).to_be_visible()
     assert page.locator("#chat .bot.message").count() == 1  # a picker that was only passed through changed nothing
-    step_to(page, "#memory-table .body-cell")
+    step_to(page, "#memory-list [data-memory]")
     keys.press("ArrowDown")
     keys.press("Enter")
-    expect(page.locator("#memory-detail")).to_contain_text(second.last.inner_text())
+    expect(page.locator("#memory-detail")).to_contain_text(second.locator("span").inner_text())
     step_to(page, "#memory-edit")
     keys.press("Enter")
     expect(page.locator("#memory-text textarea")).to_be_visible()

@@ -117,11 +117,12 @@ def test_the_journal_tells_what_was_done_without_a_word_of_it(screen: Screen, tm
 def test_nothing_is_wider_than_a_phone(window: Screen) -> None:
     window.visit_anew(360, 740)
     table = window.memory()
-    box = window.page.locator("#memory-table + .memoir-pages button").last.bounding_box()
+    box = window.page.locator("#memory-list + .memoir-pages button").last.bounding_box()
     assert box is not None
     assert box["x"] + box["width"] < 360
-    table.locator(".virtual-row .body-cell:visible").first.click()
+    table.locator("[data-memory]").first.click()
     expect(window.page.locator("#memory-detail .memoir-quote")).to_be_in_viewport()
+    window.page.get_by_label("Close: Memory").click()
     for panel in ("forget-more", "take", "journal"):
         window.open(panel)
     expect(window.page.locator("#journal-where")).to_contain_text("of", timeout=SLOW)

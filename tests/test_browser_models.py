@@ -64,13 +64,26 @@ def _no_model_at_first(app: App) -> None:
     Bank(app.home / "bank.db").choose("chat_model", "none")
 
 
-def choose(screen: Screen, name: str) -> None:
-    """Type the name of a model, and wait until the screen says what it means."""
-    box = screen.page.locator("#model input")
-    if not box.is_visible():
-        screen.open("model-panel")
-    box.fill(name)
+def fill_choice(screen: Screen, field: str, text: str) -> None:
+    """Type what a dropdown does not offer."""
+    box = screen.page.locator(f"#{field} input")
+    box.fill(text)
     box.press("Enter")
+
+
+def choose(screen: Screen, name: str) -> None:
+    """Say where a model runs and what it is called, and wait until the screen says what that means."""
+    page, (address, _, model) = screen.page, name.partition("#")
+    if not page.locator("#model-place").is_visible():
+        screen.open("model-panel")
+    place = {"none": "No model", "http": "A server", "hf:": "On this computer"}
+    page.get_by_label(next(where for start, where in place.items() if name.startswith(start)), exact=True).check()
+    if model:
+        fill_choice(screen, "model-address", address)
+        fill_choice(screen, "model", model)
+    elif name != "none":
+        page.locator("#model-file :is(input, textarea)").fill(name.removeprefix("hf:"))
+    page.locator("#model-use").click()
     expected = {"none": "No model", "http": "are sent to", "hf:": "parameters in"}
     wanted = next(said for start, said in expected.items() if name.startswith(start))
     expect(screen.page.locator("#model-status")).to_contain_text(wanted, timeout=SLOW)
@@ -120,7 +133,9 @@ def test_one_question_is_answered_by_none_by_a_server_and_by_a_local_model(scree
         expect(screen.page.locator("#model-status")).to_contain_text("tokens/s, 16,384 tokens of context", timeout=SLOW)
         screen.visit()
         screen.open("model-panel")
-        expect(screen.page.locator("#model input")).to_have_value(server.model())
+        address, _, model = server.model().partition("#")
+        expect(screen.page.locator("#model-address input")).to_have_value(address)
+        expect(screen.page.locator("#model input")).to_have_value(model)
     choose(screen, made_up(tmp_path / "tiny", brief=True))
     expect(screen.page.locator("#model-status")).to_contain_text("Not loaded yet")
     expect(screen.page.locator("#model-status")).to_contain_text(re.compile(r"need .* MiB"))
@@ -192,7 +207,7 @@ def test_a_chat_opens_with_the_first_message_of_the_card(screen: Screen) -> None
 
 def test_a_chip_says_what_was_remembered_of_a_message(screen: Screen) -> None:
     told = "My kayak is called Sturmvogel."
-    chip = screen.page.locator("#chat .user a[href$='#remembered']")
+    chip = screen.page.locator("#chat .user a[href*='#remembered-']")
     screen.ask(f"{told} {QUESTION}")
     expect(chip).to_have_count(1)
     with ChatServer(read) as server:
@@ -203,7 +218,34 @@ def test_a_chip_says_what_was_remembered_of_a_message(screen: Screen) -> None:
         screen.ask(QUESTION)
         expect(chip).to_have_count(2)
         chip.last.click()
+        screen.page.get_by_role("button", name="All memories").click()
         expect(screen.page.get_by_role("tab", name="Memory")).to_have_attribute("aria-selected", "true")
+
+
+def test_what_a_message_taught_is_edited_and_taken_back_below_it(app: App, screen: Screen) -> None:
+    screen.make_persona("Ro")
+    screen.ask("I live in Porto and my sister is called Ingrid.")
+    screen.page.locator("#chat a[href*='#remembered-']").click()
+    row = screen.page.locator("#remembered [data-memory]", has_text="Lives in")
+    row.get_by_role("button", name="Edit").click()
+    row.locator("textarea").fill(" ")
+    row.get_by_role("button", name="Save").click()
+    expect(screen.page.get_by_text("A memory cannot be empty")).to_be_visible()
+    row.locator("textarea").fill("Lives in Braga")
+    row.get_by_role("button", name="Save").click()
+    expect(row.locator("p")).to_have_text("Lives in Braga")
+    sister = screen.page.locator("#remembered [data-memory]", has_text="Ingrid is your sister")
+    sister.get_by_role("button", name="Undo").click()
+    expect(sister).to_contain_text("Taken back")
+    bank = Bank(app.home / "bank.db")
+    facts = [m for m in bank.memories(bank.persona("Ro").id) if m.store != "dialogue"]
+    assert {m.text for m in facts if m.retracted_at is None} == {"Lives in Braga"}
+    sister.get_by_role("button", name="Put back").click()
+    expect(sister.get_by_role("button", name="Undo")).to_be_visible()
+    assert bank.memory(bank.persona("Ro").id, facts[-1].id)
+    screen.page.keyboard.press("Escape")
+    expect(sister).to_be_hidden()
+    assert not screen.faults
 
 
 def test_what_a_model_cannot_do_is_said_and_the_next_message_works(screen: Screen) -> None:
@@ -266,6 +308,37 @@ def test_a_page_that_is_closed_loses_no_answer(app: App, browser: Browser) -> No
 
 def test_a_name_that_is_no_model_is_refused_with_the_forms_there_are(screen: Screen) -> None:
     screen.open("model-panel")
-    screen.page.locator("#model input").fill("gpt-4o-mini")
-    screen.page.locator("#model input").press("Enter")
-    expect(screen.page.locator(".toast-body").first).to_contain_text("hf:REPO_OR_FOLDER", timeout=SLOW)
+    screen.page.get_by_label("A server", exact=True).check()
+    fill_choice(screen, "model-address", "ftp://127.0.0.1/v1")
+    expect(screen.page.locator("#model-status")).to_contain_text("No server at ftp://127.0.0.1/v1 offers chat models")
+    screen.page.locator("#model-use").click()
+    expect(screen.page.locator(".toast-body").first).to_contain_text("Name the model", timeout=SLOW)
+    fill_choice(screen, "model", "gpt")
+    screen.page.locator("#model-use").click()
+    expect(screen.page.locator(".toast-body", has_text="hf:REPO_OR_FOLDER")).to_be_visible(timeout=SLOW)
+
+
+def test_a_server_names_its_models_and_a_key_that_is_typed_is_stored_nowhere(app: App, screen: Screen) -> None:
+    key, page = "sk-typed-and-kept-nowhere-5528", screen.page
+    with ChatServer(read) as server:
+        address, _, model = server.model().partition("#")
+        screen.open("model-panel")
+        page.get_by_label("A server", exact=True).check()
+        page.locator("#model-key input").fill(key)
+        fill_choice(screen, "model-address", address.removeprefix("http://").removesuffix("/v1"))
+        expect(page.locator("#model input")).to_have_value(model)
+        page.locator("#model-test").click()
+        expect(page.locator("#model-status")).to_contain_text("tokens/s", timeout=SLOW)
+        expect(page.locator("#model-key input")).to_have_value("")
+        assert set(server.keys) == {key}
+    assert not [path for path in app.home.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+
+
+def test_a_hosted_model_without_a_key_says_what_is_missing(screen: Screen) -> None:
+    screen.open("model-panel")
+    screen.page.get_by_label("Hosted", exact=True).check()
+    expect(screen.page.locator("#model-key")).to_be_visible()
+    expect(screen.page.locator("#model-address")).to_be_hidden()
+    fill_choice(screen, "model", "gpt-4o-mini")
+    screen.page.locator("#model-use").click()
+    expect(screen.page.locator(".toast-body").first).to_contain_text("openai:gpt-4o-mini needs a key", timeout=SLOW)

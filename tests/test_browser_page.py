@@ -101,3 +101,18 @@ def test_little_moves_while_an_answer_is_on_its_way(screen: Screen) -> None:
     screen.ask("Why is my cat called Comma?")
     screen.page.wait_for_timeout(500)
     assert sum(screen.page.evaluate("window.jumps")) < BAD_JUMPS
+
+
+@pytest.mark.parametrize("panel", ["new-persona", "bring-in", "chat-settings"])
+def test_nothing_below_a_panel_moves_as_it_opens_over_the_page(screen: Screen, panel: str) -> None:
+    below = screen.page.locator("#model-panel" if panel == "chat-settings" else "#past-chats")
+    expect(below).to_be_visible()
+    screen.page.wait_for_timeout(500)
+    before = below.bounding_box()
+    screen.open(panel)
+    expect(screen.page.locator(f"#{panel} > .label-wrap.open")).to_be_visible()
+    screen.page.wait_for_timeout(500)
+    after = below.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert abs(before["y"] - after["y"]) < 1

@@ -129,11 +129,11 @@ def choose(window: Screen, words: str) -> None:
     window.page.get_by_role("option", name="Conversation").click()
     window.page.locator("#memory-search textarea, #memory-search input").fill(words)
     # The best match stands first; while the table still shows another search, its rows are about to move.
-    row = table.locator(".virtual-row").first
+    row = table.locator("[data-memory]").first
     expect(row).to_contain_text(words, timeout=SLOW)
     expect(window.page.locator("#memory-where")).to_contain_text("found", timeout=SLOW)
     window.page.wait_for_timeout(500)
-    row.locator(".body-cell").last.click()
+    row.click()
     expect(window.page.locator("#memory-detail")).to_contain_text(words)
 
 

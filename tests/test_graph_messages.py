@@ -109,12 +109,12 @@ def test_a_chat_gives_what_was_said_in_it_and_no_notices(tmp_path: Path) -> None
 
 
 def test_a_chip_under_a_message_says_what_was_remembered_of_it() -> None:
-    bubble = user_bubble("I live in *Porto*.")
+    bubble = user_bubble("I live in *Porto*.", "turn-1")
     one = shown([replace(bubble, remembered=("I live in *Porto*.",)), draft_bubble("Lovely.")])
     assert [message["role"] for message in one] == ["user", "user", "assistant"]
-    assert one[1]["content"] == r'[Remembered](#remembered "I live in \*Porto\*\.")'
+    assert one[1]["content"] == r'[Remembered](#remembered-turn-1 "I live in \*Porto\*\.")'
     two = shown([replace(bubble, remembered=('My "Comma"', "word " * 100))])[1]["content"]
-    assert two.startswith('[Remembered · 2 memories](#remembered "My \\"Comma\\"\n')
+    assert two.startswith('[Remembered · 2 memories](#remembered-turn-1 "My \\"Comma\\"\n')
     assert len(two) < 300
 
 

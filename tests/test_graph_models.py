@@ -17,10 +17,11 @@ from graph.models import calls, tokens
 from graph.models.calls import Completion, ModelFailed, complete, stream_reply
 from graph.models.faults import UnknownModel
 from graph.models.hosted import model as hosted
-from graph.models.hosted.keys import UnsafeKeyFile
-from graph.models.local_servers import find_models
+from graph.models.hosted.keys import NO_KEY, UnsafeKeyFile, keep_key, redact_keys
+from graph.models.local_servers import find_models, full_address, models_at
 from graph.models.measure import try_out
 from graph.models.registry import chat_model, parse_name
+from memory.errors import MemoirError
 from support.chat_server import Broken, ChatServer, Half, Refusal
 
 KEY = "sk-planted-0123456789abcdef"
@@ -40,6 +41,24 @@ def test_the_models_that_run_on_this_machine_are_found_and_other_servers_are_not
         found = asyncio.run(find_models([closed, urlsplit(other.url).port, urlsplit(server.url).port]))
         assert [name.partition("#")[0] for name in found] == [server.url]
         assert complete(chat_model(found[0]), "Say hello.").text == "Hi."
+
+
+def test_an_address_may_be_typed_without_scheme_and_path_and_lists_its_models():
+    with ChatServer("Hi.") as server:
+        typed = server.url.removeprefix("http://").removesuffix("/v1")
+        assert full_address(f" {typed}/ ") == server.url
+        assert asyncio.run(models_at(full_address(typed))) == ["scripted"]
+    with pytest.raises(MemoirError, match=f"No server at {server.url} offers chat models"):
+        asyncio.run(models_at(server.url))
+
+
+def test_a_key_that_is_typed_is_sent_to_its_own_server_alone_and_never_shown():
+    with ChatServer("Hello.") as server, ChatServer("Hello.") as other:
+        keep_key(server.url, KEY)
+        complete(chat_model(server.model()), "Hello?")
+        complete(chat_model(other.model()), "Hello?")
+        assert (set(server.keys), set(other.keys)) == ({KEY}, {NO_KEY})
+    assert redact_keys(f"{KEY} is wrong") == "[key] is wrong"
 
 
 def test_an_address_with_a_model_is_asked_there_at_temperature_0():

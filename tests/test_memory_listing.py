@@ -1,19 +1,32 @@
 """What the Memory tab lists: each fact, person and event once, and only what can be understood on its own."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import gradio as gr
 import pytest
 
+from graph.language.facts import FACTS as FACT_KINDS
 from memory.bank import corrections
 from memory.bank.bank import Bank
 from memory.bank.queries.listing import list_memories, read_other, stands_alone
+from memory.bank.relations import YOU
 from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.tab.memory_card import kind_name
-from memory.tab.memory_list import MemoryList
-from memory.types import SUMMARY, LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
+from memory.tab.memory_list import EVERYTHING, FACTS, KINDS, MemoryList
+from memory.types import (
+    SUMMARY,
+    LearnedMemory,
+    MemoryDraft,
+    PersonaDraft,
+    Quote,
+    Relation,
+    SessionDraft,
+    TimeSpan,
+    TurnDraft,
+)
 
 MAY = datetime(2026, 5, 10, tzinfo=UTC)
 
@@ -179,11 +192,80 @@ def test_a_search_finds_what_was_said_but_not_beside_the_fact_that_states_it(ban
     indexer.embed_all(bank, embedder)
     with gr.Blocks():
         rows = MemoryList(bank, lambda: Searcher(bank, embedder))
-        rows.build_table()
+        rows.build_rows()
 
-    def found(text):
-        return [row[-1] for row in rows.show(1, 0, text, "", None, None)[rows.table]]
+    def found(text, *kind):
+        filters = [text, *kind, None, None] if kind else rows.widen((), text, FACTS, None, None)
+        shown = rows.show(1, 0, *filters)
+        return shown[rows.kind], re.findall(r"<span>(.*?)</span>", shown[rows.rows])
 
-    assert found("red stripe of the kayak")[0] == "My kayak has a red stripe."
-    assert found("where does Noor live, Porto?")[0] == "Lives in Porto"
-    assert "I live in Porto." not in found("where does Noor live, Porto?")
+    kind, texts = found("red stripe of the kayak")
+    assert (KINDS[kind], texts[0]) == ("Facts and conversations", "My kayak has a red stripe.")
+    assert found("where does Noor live, Porto?")[1][0] == "Lives in Porto"
+    assert "I live in Porto." not in found("where does Noor live, Porto?")[1]
+    assert "My kayak has a red stripe." not in found("red stripe of the kayak", FACTS)[1]
+    assert found("where does Noor live, Porto?", FACTS)[1] == ["Lives in Porto"]
+    assert found("where does Noor live, Porto?", "Places")[1] == ["Lives in Porto"]
+    assert found("where does Noor live, Porto?", "Health")[1] == []
+    assert rows.widen((1, "kay", FACTS, None, None), "kayak", FACTS, None, None)[1] == FACTS  # it was chosen
+
+
+def test_what_is_known_is_listed_in_groups_that_a_person_has(bank):
+    soon, told = datetime.now(UTC) + timedelta(days=3), fact("Works at Siemens", speaker="Noor", attribute="employer")
+    bank.add_memories(1, [event("Noor found a tin of recipe cards"), event("The dentist is on Friday", soon)])
+    bank.add_memories(1, [fact("Marijke is Noor's mother.", "relationship", attribute="mother")])
+    bank.add_memories(1, [fact("Noor gets migraines from red wine.", attribute="health"), fact("Noor is thirty-four.")])
+    bank.add_memories(1, [fact("Mint tea without sugar", attribute="favourite drink")])
+    bank.add_memories(1, [fact("Leila is allergic to nuts.", relation=Relation("Leila", "allergy", "nuts"))])
+    tell(bank, "I work at Siemens and live in Bath.", told, fact("Lives in Bath", speaker="Noor", attribute="home"))
+    groups = list_memories(bank, 1)
+    known = [(groups[memory.id], memory.text) for memory in bank.memories_by_id(1, list(groups))]
+    assert known == [
+        ("You", "Noor is thirty-four."),
+        ("People", "Leila is allergic to nuts."),
+        ("People", "Marijke is Noor's mother."),
+        ("Places", "Lives in Bath"),
+        ("Work", "Works at Siemens"),
+        ("Health", "Noor gets migraines from red wine."),
+        ("Plans", "The dentist is on Friday"),
+        ("Likes", "Mint tea without sugar"),
+        ("Events", "Noor found a tin of recipe cards"),
+    ]
+
+
+def test_what_holds_no_more_stands_below_what_holds_and_the_next_plan_first(bank):
+    plans = [event(f"Plan of day {days}", datetime.now(UTC) + timedelta(days=days)) for days in (9, 2, 30)]
+    ended = fact("Noor likes rum.", valid_to=MAY + timedelta(days=9))
+    bank.add_memories(1, [*plans, fact("Noor likes mint tea.", since=MAY - timedelta(days=9)), ended])
+    expected = ["Plan of day 2", "Plan of day 9", "Plan of day 30", "Noor likes mint tea.", "Noor likes rum."]
+    assert listed(bank) == expected
+
+
+@pytest.mark.parametrize("relation", [name for name in FACT_KINDS if name not in ("{kind}", "has", "has no")])
+def test_every_kind_of_fact_of_a_chat_is_in_a_group_by_its_relation(bank, relation):
+    wanted = {"name": "You", "birthday": "You", "marital status": "You", "speaks": "You"}
+    wanted |= dict.fromkeys(("home", "birthplace", "origin"), "Places")
+    wanted |= dict.fromkeys(("occupation", "employer", "works in"), "Work")
+    wanted |= dict.fromkeys(("allergy", "allergen", "intolerance"), "Health")
+    name = relation.format(kind="cat")
+    tell(bank, "My friend said so.", fact("Friend: x", speaker="Noor", relation=Relation(YOU, name, "x")))
+    assert list(list_memories(bank, 1).values()) == [wanted.get(relation, "Likes")]
+
+
+def test_all_facts_and_then_all_lines_are_turned_over_page_by_page(bank, embedder):
+    bank.add_memories(1, [fact(f"Noor owns book {n}.", "world") for n in range(60)])
+    for n in range(60):
+        tell(bank, f"We talked about volume {n}.")
+    with gr.Blocks():
+        rows = MemoryList(bank, lambda: Searcher(bank, embedder))
+        rows.build_rows()
+    seen, shown = [], {}
+    for page in range(3):
+        shown = rows.show(1, page, "", EVERYTHING, None, None)
+        seen += re.findall(r"book \d+|volume \d+", shown[rows.rows])
+    assert seen == [f"book {n}" for n in range(59, -1, -1)] + [f"volume {n}" for n in range(59, -1, -1)]
+    assert "101–120 of 120" in shown[rows.pages.position]
+    assert re.findall("<h2[^>]*>(.*?)</h2>", rows.show(1, 1, "", EVERYTHING, None, None)[rows.rows]) == [
+        "Other facts",
+        "Conversation",
+    ]

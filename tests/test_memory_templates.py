@@ -1,6 +1,5 @@
 """The templates of the Memory tab: each compiles, says what happened, and escapes every text."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,8 +37,8 @@ def test_a_report_says_what_is_left_and_where():
     assert "&lt;img src=x onerror=alert(1)&gt;.db. Delete that file too." in left
 
 
-def test_totals_count_each_kind_of_memory():
-    counts, stores = {"sessions": 2, "turns": 1200}, Counter(event=1200)
-    shown = render("persona_totals.html", counts=counts, stores=stores, total=1200)
+def test_totals_count_each_group_of_memories():
+    counts = {"sessions": 2, "turns": 1200}
+    shown = render("persona_totals.html", counts=counts, groups=[("Plans", 200), ("Events", 1000)])
     assert "<strong>1,200 facts, people and events</strong> from 2 conversations (1,200 turns)" in shown
-    assert "Profile" not in shown
+    assert "Plans <strong>200</strong>" in shown

@@ -37,12 +37,59 @@ document.addEventListener("click", (event) => {
   if (wanted) window.showSources(Number(wanted.split("-")[1]));
 }, true);
 
-// The chip under a message that was remembered leads to the memories.
+// A click on a chat of the list opens it, one on its menu asks what to do with it; a click on a memory shows it.
 document.addEventListener("click", (event) => {
-  if (!event.target.closest('a[href$="#remembered"]')) return;
+  const menu = event.target.closest("[data-menu]"), link = event.target.closest("a[data-chat]");
+  const row = event.target.closest("#memory-list [data-memory]");
+  if (menu) window.openMenu(menu.dataset.menu);
+  if (link && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+    event.preventDefault();
+    window.openChat(link.dataset.chat);
+  }
+  if (!row) return;
+  document.querySelectorAll("#memory-list [aria-current]").forEach((other) => other.removeAttribute("aria-current"));
+  row.setAttribute("aria-current", "true");
+  window.openMemory(row.dataset.memory);
+});
+
+// The arrow keys go from memory to memory.
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], rows = [...document.querySelectorAll("#memory-list [data-memory]")];
+  const next = step && rows.includes(event.target) && rows[rows.indexOf(event.target) + step];
+  if (!next) return;
   event.preventDefault();
-  [...document.querySelectorAll('.memoir-tabs [role="tab"]')].find((tab) => tab.textContent.trim() === "Memory")?.click();
+  event.target.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+});
+
+// The chip under a message that was remembered opens what it taught, to be edited or taken back.
+document.addEventListener("click", (event) => {
+  const chip = event.target.closest('a[href*="#remembered-"]'), button = event.target.closest("#remembered [data-do]");
+  if (chip) {
+    event.preventDefault();
+    window.showRemembered({ turn: chip.getAttribute("href").split("#remembered-")[1], action: "" });
+    document.querySelector("#remembered [popover]").showPopover();
+  }
+  if (!button) return;
+  const action = button.dataset.do, row = button.closest("[data-memory]"), panel = button.closest("[popover]");
+  if (action === "edit") {
+    row.classList.add("memoir-editing");
+    row.querySelector("textarea").focus();
+  } else if (row) {
+    const text = row.querySelector("textarea").value, turn = row.parentElement.dataset.turn;
+    window.showRemembered({ turn, memory: row.dataset.memory, text, action: action === "save" ? "edit" : action });
+  } else {
+    panel.hidePopover();
+    const tabs = action === "all" ? [...document.querySelectorAll('.memoir-tabs [role="tab"]')] : [];
+    tabs.find((tab) => tab.textContent.trim() === "Memory")?.click();
+  }
 }, true);
+
+window.showMemory = () => {
+  openDrawer("#memory-side", document.querySelector("#memory-list [aria-current]")); // it is one on a phone
+  document.querySelector("#memory-side").scrollTop = 0;
+};
 
 const closeDrawers = () => {
   for (const drawer of document.querySelectorAll(".memoir-drawer.memoir-open")) {
@@ -62,7 +109,8 @@ document.addEventListener("click", (event) => {
 const closePanels = (event) => {
   const escaped = event.key === "Escape" && !event.target.closest?.("[aria-expanded], [role=listbox]");
   for (const open of document.querySelectorAll(".memoir-over > .label-wrap.open")) {
-    if (escaped || !open.parentElement.contains(event.target)) open.click();
+    const isNowhere = event.type === "keyup" && event.target === document.body; // Enter in a dropdown leaves it
+    if (escaped || !(isNowhere || open.parentElement.contains(event.target))) open.click();
   }
 };
 
@@ -129,7 +177,7 @@ document.addEventListener("click", (event) => {
 }, true);
 
 const plain = (text, ofUser) => {
-  const said = text.replace(/\s*\[Remembered[^\]]*\]\(#remembered "[^]*$/, "");
+  const said = text.replace(/\s*\[Remembered[^\]]*\]\(#remembered-[^]*$/, "");
   if (ofUser) return said.replace(/\\([!-\/:-@[-`{-~])/g, "$1");
   return said.replace(/\[([^\]]*)\]\(#unsupported "[^"]*"\)/g, "$1").replace(/(\[\d+\])\(#source-[\d-]+\)/g, "$1")
     .replace(/\\(?=<[a-zA-Z/!?]|!\[|\][(:])/g, "");

@@ -22,10 +22,9 @@ from graph.tab.evidence import TracePanel, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.model_panels import ModelPanel
 from graph.tab.past_chats import take_back, user_places
+from graph.tab.remembered import taught_by
 from graph.tab.request import build_ask, wait_until_ready
-from graph.understanding.parts import tells
 from memory.bank import journal
-from memory.bank.queries.chats import memories_of_turn
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
@@ -220,8 +219,7 @@ class Answering:
     def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer, *, by_model: bool) -> Update:
         bank, reading = self.assistant.services.bank, answer.reading
         if answer.stored and answer.stored.memories:
-            made = memories_of_turn(bank, answer.ask.persona.id, chat.id, answer.ask.turn_id)
-            told = tuple(memory.text for memory in made if memory.store != "dialogue" or tells(memory.text))
+            told = tuple(m.text for m in taught_by(bank, chat, answer.ask.turn_id) if m.retracted_at is None)
             bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=told))
         number = len(chat.answers) + 1
         given = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
+from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
@@ -54,18 +55,10 @@ class ChatBox:
                     gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip") for _ in range(MOST)
                 ]
         with gr.Row(elem_classes="memoir-chips"):
-            self.edited = gr.Button(
-                "Editing: replaces all that came after ✕",
-                visible=False,
-                size="sm",
-                min_width=0,
-                elem_classes="memoir-chip",
-                elem_id="edited",
-            )
-            self.dated = gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip", elem_id="dated")
-            self.unkept = gr.Button(
-                "Not remembered ✕", visible=False, size="sm", min_width=0, elem_classes="memoir-chip", elem_id="unkept"
-            )
+            chip: dict[str, Any] = {"visible": False, "size": "sm", "min_width": 0, "elem_classes": "memoir-chip"}
+            self.edited = gr.Button("Editing: replaces all that came after ✕", elem_id="edited", **chip)
+            self.dated = gr.Button(elem_id="dated", **chip)
+            self.unkept = gr.Button("Not remembered ✕", elem_id="unkept", **chip)
         self.go_on = gr.Button(GO_ON, visible=False, size="sm", min_width=90, elem_id="go-on")
         self.composer = gr.Textbox(
             placeholder=ASK,

@@ -30,15 +30,10 @@ LISTED = 100
 MOST_TITLE = 80
 """Characters of a title."""
 
-CHAT_LINKS = """element.addEventListener("click", (event) => {
-  const menu = event.target.closest("[data-menu]");
-  if (menu) return trigger("edit", { chat: menu.dataset.menu });
-  const link = event.target.closest("a[data-chat]");
-  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  trigger("select", { chat: link.dataset.chat });
-});"""
-"""A click on a chat of the list opens it without loading the page anew; one on its menu sends "edit"."""
+CHAT_LINKS = (
+    "window.openChat = (chat) => trigger('select', { chat }), window.openMenu = (chat) => trigger('edit', { chat });"
+)
+"""Lets screen.js open a chat of the list without loading the page anew, and its menu."""
 
 
 class ChatList:

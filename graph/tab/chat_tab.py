@@ -18,6 +18,7 @@ from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
 from graph.tab.past_chats import find_place, open_new, resume
 from graph.tab.persona_panels import PROACTIVE, NewPersonaPanel, WelcomePanel
+from graph.tab.remembered import RememberedPanel
 from graph.tab.request import explain_as_of, parse_as_of
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat
@@ -65,18 +66,10 @@ class ChatTab:
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
                     self._build_side(choose_model)
             self.trace = TracePanel(self.bank, self.persona)
+            RememberedPanel(self.bank, self.chat)
         services = (assistant, indexer, learner)
         self.answering = Answering(
-            page,
-            *services,
-            self.box,
-            self.model,
-            self.chat,
-            self.sources,
-            self.timer,
-            self.trace,
-            self._where,
-            running,
+            page, *services, self.box, self.model, self.chat, self.sources, self.timer, self.trace, self._where, running
         )
         self._connect(page, self.answering)
 
@@ -84,7 +77,7 @@ class ChatTab:
         self.date_note = gr.HTML(padding=False, elem_id="date-note")
         self.indexing = gr.HTML(padding=False, elem_id="indexing")
         with gr.Column(elem_classes="memoir-drawer memoir-sheet"):
-            gr.HTML(render("sources_heading.html"), padding=False)
+            gr.HTML(render("drawer_heading.html", title="Sources"), padding=False)
             self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
         with gr.Accordion("Settings", open=False, elem_classes="memoir-over", elem_id="chat-settings"):
             self._build_settings()

@@ -172,15 +172,16 @@ def shown(bubbles: Sequence[Bubble]) -> list[dict[str, Any]]:
         message = {"role": bubble.role, "content": bubble.markdown}
         messages.append({**message, "metadata": metadata} if bubble.title else message)
         if bubble.remembered:
-            messages.append({"role": bubble.role, "content": _chip(bubble.remembered)})
+            messages.append({"role": bubble.role, "content": _chip(bubble)})
     return messages
 
 
-def _chip(remembered: Sequence[str]) -> str:
-    """Write the chip as a link, which screen.js opens the Memory tab by; its tooltip is what was remembered."""
-    label = "Remembered" if len(remembered) == 1 else f"Remembered · {len(remembered)} memories"
-    tooltip = "\n".join(to_markdown(clip(" ".join(text.split()), CHIP_CHARACTERS)) for text in remembered)
-    return f'[{label}](#remembered "{tooltip}")'
+def _chip(bubble: Bubble) -> str:
+    """Write the chip as a link, which screen.js shows the memories by; its tooltip is what was remembered."""
+    told = bubble.remembered
+    label = "Remembered" if len(told) == 1 else f"Remembered · {len(told)} memories"
+    tooltip = "\n".join(to_markdown(clip(" ".join(text.split()), CHIP_CHARACTERS)) for text in told)
+    return f'[{label}](#remembered-{bubble.turn} "{tooltip}")'
 
 
 def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import get_args
+from contextlib import suppress
+from typing import Any, get_args
 
 import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Assistant
+from graph.models.faults import UnknownModel
 from graph.models.gguf.weights import GgufWeights
+from graph.models.hosted.keys import keep_key
 from graph.models.local_model import LocalModel
-from graph.models.local_servers import find_models
+from graph.models.local_servers import find_models, full_address, models_at
 from graph.models.measure import Trial, try_out
 from graph.models.quantization import Quantization
-from graph.models.registry import NONE, chat_model, chat_model_or_none, is_named, parse_name
+from graph.models.registry import NONE, ModelName, chat_model, chat_model_or_none, is_local, is_named, parse_name
 from graph.tab.first_personas import own_personas
 from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.parts import PRIVATE, Update, hint
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, hint
 
 GIB = 2**30
 
@@ -38,65 +41,100 @@ LABELS = {minilm.NAME: "English, fastest", e5.NAME: "100 languages"}
 WHILE_INDEXING = "Until all memories are indexed anew, those left are found by their words."
 
 
+UNNAMED = ModelName("none")
+ABOUT_ADDRESS = "Of a server that speaks OpenAI's protocol, as http://127.0.0.1:11434/v1"
+ABOUT_KEY = "If it wants one. It is kept in memory until Memoir stops, and never stored."
+
+PLACES = [("No model", "none"), ("On this computer", "file"), ("A server", "server"), ("Hosted", "openai")]
+"""Where a chat model may run; those on this computer are the names `gguf:` and `hf:`."""
+
+
 class ModelPanel:
     """The choice of the chat model, where `choose` allows it; else the model that the settings name.
 
-    Naming another model reaches addresses and files of the server, so users who log in cannot choose. The bank keeps
-    the choice, unless the settings name a model.
+    Choosing another model reaches addresses and files of the server, so users who log in cannot. The bank keeps the
+    choice, unless the settings name a model; keys stay in this process.
     """
 
     def __init__(self, assistant: Assistant, *, choose: bool) -> None:
         self.bank, self.configured = assistant.services.bank, assistant.services.settings
-        self.name: gr.Dropdown | gr.State = gr.State(self.configured.model)
+        self.name: gr.State = gr.State(self.configured.model)
         self.quantization: gr.Dropdown | gr.State = gr.State(self.configured.quantization)
-        self.described: list[gr.HTML | gr.Dropdown] = []
+        self.described: list[Any] = []
         if choose:
             self._build()
 
     def _build(self) -> None:
-        names = [NONE, *([self.configured.model] if is_named(self.configured.model) else [])]
-        self.names: gr.State = gr.State(names)
         with gr.Accordion("Model", open=False, elem_classes="memoir-over", elem_id="model-panel") as panel:
-            self.name = gr.Dropdown(
-                names,
-                value=names[-1],
-                allow_custom_value=True,
-                label="Chat model",
-                info="none, openai:NAME, ADDRESS#NAME, gguf:FILE or hf:REPO_OR_FOLDER; type one and press Enter",
-                elem_id="model",
-            )
+            self.place = gr.Radio(PLACES, value=NONE, label="Where it runs", elem_id="model-place")
+            example = "~/models/qwen2.5-3b-instruct-q4_k_m.gguf"
+            about = "A GGUF file; with a GPU, also a folder or repository of Hugging Face"
+            self.file = gr.Textbox(label="File", info=about, placeholder=example, visible=False, elem_id="model-file")
             self.quantization = gr.Dropdown(
                 list(get_args(Quantization)),
                 value=self.configured.quantization,
-                label="Quantization of an hf: model",
+                label="Quantization of a folder or repository",
+                visible=False,
                 elem_id="model-quantization",
             )
+            named: dict[str, Any] = {"allow_custom_value": True, "visible": False}
+            self.address = gr.Dropdown([], label="Address", info=ABOUT_ADDRESS, elem_id="model-address", **named)
+            self.model = gr.Dropdown([], label="Model", elem_id="model", **named)
+            self.key = gr.Textbox(
+                label="Key", info=ABOUT_KEY, type="password", max_lines=1, visible=False, elem_id="model-key"
+            )
             with gr.Row(elem_classes="memoir-actions"):
+                use = gr.Button("Use", variant="primary", size="sm", min_width=90, elem_id="model-use")
                 test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
                 unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
             self.status = gr.HTML(padding=False, elem_id="model-status")
-        self.described = [self.status, self.name]
-        model = [self.name, self.quantization]
-        changed = [self.name.change, self.quantization.change]
-        gr.on(changed, self.choose_model, [*model, self.names], [self.status, self.name, self.names], **PRIVATE)
-        panel.expand(self.offer_models, self.names, [self.name, self.names], **PRIVATE)
-        test.click(self.test_model, model, self.status, concurrency_id="model", **PRIVATE)
+        fields = [self.file, self.address, self.model, self.key, self.quantization]
+        self.described = [self.name, self.status, self.place, *fields]
+        model, server = [self.name, self.quantization], [self.place, self.address, self.model, self.key]
+        listed = [self.model, self.status]
+        self.name.change(self.choose_model, model, self.described, **PRIVATE)
+        self.place.input(self.show_fields, self.place, fields, **PRIVATE).then(
+            self.list_models, server, listed, **PRIVATE
+        )
+        gr.on([panel.expand, self.address.input], self.list_models, server, listed, **PRIVATE)
+        chosen = [self.quantization, self.place, *fields[:-1]]
+        use.click(self.use, chosen, self.described, **PRIVATE)
+        tested = test.click(self.use, chosen, self.described, **PRIVATE)
+        tested.success(self.test_model, model, self.status, concurrency_id="model", **PRIVATE)
         unload.click(self.unload_model, model, self.status, **PRIVATE)
 
     def describe(self) -> Update:
         """Show the model that is chosen and what that means now, where one can be chosen."""
         if not self.described:
             return {}
-        chosen = self._chosen()
         try:
-            text = describe_model(chosen, self.configured.quantization)
+            text = describe_model(self._chosen(), self.configured.quantization)
         except MemoirError as error:
             text = str(error)
-        return {self.status: hint(text), self.name: chosen}
+        return self._show(self._chosen(), text)
 
     def _chosen(self) -> str:
         named = self.configured.model
         return named if is_named(named) else self.bank.choice("chat_model", NONE)
+
+    def _show(self, name: str, text: str) -> Update:
+        named = UNNAMED
+        with suppress(UnknownModel):
+            named = parse_name(name)
+        place = "file" if is_local(name) else named.kind
+        return {self.name: name, self.place: place, **self._fields(place, named), self.status: hint(text)}
+
+    def _fields(self, place: str, named: ModelName = UNNAMED) -> Update:
+        model, address, is_file = named.model, named.address, place == "file"
+        return {
+            self.file: gr.Textbox(model if is_file else "", visible=is_file),
+            self.quantization: gr.Dropdown(visible=is_file),
+            self.address: gr.Dropdown([address] if address else [], value=address or None, visible=place == "server"),
+            self.model: gr.Dropdown(
+                [model] if model else [], value=model or None, visible=place in ("server", "openai")
+            ),
+            self.key: gr.Textbox("", visible=place in ("server", "openai")),
+        }
 
     @staticmethod
     def assistant(assistant: Assistant, name: str | None, quantization: Quantization) -> Assistant:
@@ -108,10 +146,22 @@ class ModelPanel:
         chosen = (name or NONE).strip() or NONE
         return assistant.reading_with(chat_model_or_none(chosen, quantization), chosen, quantization)
 
-    async def offer_models(self, names: list[str]) -> Update:
-        """Add the models that already run on this machine to the list."""
-        names = list(dict.fromkeys([*names, *await find_models()]))
-        return {self.name: gr.Dropdown(names), self.names: names}
+    async def show_fields(self, place: str) -> Update:
+        """Ask what a model of that place needs; of servers, those that run on this machine are offered."""
+        found = await find_models() if place == "server" else []
+        addresses = list(dict.fromkeys(name.partition("#")[0] for name in found))
+        first = next(iter(addresses), None)
+        return {**self._fields(place), self.address: gr.Dropdown(addresses, value=first, visible=place == "server")}
+
+    async def list_models(self, place: str, address: str | None, model: str | None, key: str | None) -> Update:
+        """Offer the models of a server."""
+        if place != "server" or not (address or "").strip():
+            return UNCHANGED
+        try:
+            names = await models_at(full_address(address or ""), key or "")
+        except MemoirError as error:
+            return {self.status: hint(str(error))}
+        return {self.model: gr.Dropdown(names, value=model if model in names else next(iter(names), None))}
 
     async def offer_first(self) -> gr.Radio:
         """Offer a new user the models that already run on this machine."""
@@ -119,17 +169,21 @@ class ModelPanel:
         found = [(name.partition("#")[2], name) for name in (await find_models() if is_asked else [])]
         return gr.Radio([("No model", NONE), *found], value=NONE, visible=bool(found))
 
-    def choose_model(self, name: str | None, quantization: Quantization, names: list[str]) -> Update:
-        """Say what the chosen model means, and keep its name in the list."""
+    def use(self, quantization: Quantization, *fields: str | None) -> Update:
+        """Use the model that the fields describe; its key is kept until Memoir stops."""
+        *described, key = ((each or "").strip() for each in fields)
+        name = write_name(*described)
+        if key:
+            keep_key(parse_name(name).address, key)
+        return self.choose_model(name, quantization)
+
+    def choose_model(self, name: str | None, quantization: Quantization) -> Update:
+        """Say what the chosen model means, and keep its name."""
         chosen = (name or NONE).strip() or NONE
-        names, meaning = list(dict.fromkeys([*names, chosen])), describe_model(chosen, quantization)
+        meaning = describe_model(chosen, quantization)
         if chosen != self._chosen():
             self.bank.choose("chat_model", chosen)
-        return {
-            self.status: hint(meaning),
-            self.name: gr.Dropdown(names),
-            self.names: names,
-        }
+        return self._show(chosen, meaning)
 
     def test_model(self, name: str | None, quantization: Quantization) -> Iterator[Update]:
         """Ask the model something small, and show how fast it answers."""
@@ -151,6 +205,21 @@ class ModelPanel:
         loaded = model.weights.loaded
         model.weights.unload()
         return hint("Unloaded. The memory it used is free again." if loaded else "This model is not loaded.")
+
+
+def write_name(place: str, file: str, address: str, model: str) -> str:
+    """Write the name of a model, as `graph.models.registry` reads it.
+
+    Raises:
+        MemoirError: a field that it needs is empty.
+    """
+    if place == NONE:
+        return NONE
+    if not (file if place == "file" else model):
+        raise MemoirError("Name the file." if place == "file" else "Name the model.")
+    if place == "file":
+        return file if is_local(file) else f"{'gguf' if file.endswith('.gguf') else 'hf'}:{file}"
+    return f"openai:{model}" if place == "openai" else f"{full_address(address)}#{model}"
 
 
 def describe_model(name: str, quantization: Quantization) -> str:

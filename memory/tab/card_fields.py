@@ -14,11 +14,7 @@ FIELDS: dict[str, dict[str, Any]] = {
         "lines": 2,
         "info": "Where and when your chats take place. Used by a chat model.",
     },
-    "first_message": {
-        "label": "First message",
-        "lines": 2,
-        "info": "Opens a new chat. {{user}} stands for your name.",
-    },
+    "first_message": {"label": "First message", "lines": 2, "info": "Opens a new chat. {{user}} stands for your name."},
     "examples": {
         "label": "Example dialogue",
         "lines": 4,

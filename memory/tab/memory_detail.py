@@ -183,10 +183,7 @@ class MemoryDetail:
 
     def _ask(self, asking: bool, forgettable: bool = False) -> Update:
         """Show the question whether to forget the memory, or the button that asks it."""
-        return {
-            self.confirm: gr.Group(visible=asking),
-            self.forget: gr.Button(visible=forgettable and not asking),
-        }
+        return {self.confirm: gr.Group(visible=asking), self.forget: gr.Button(visible=forgettable and not asking)}
 
 
 def _changed(memory_id: int) -> Changed:

@@ -1,23 +1,24 @@
 """The list of the Memory tab: what a persona remembers, searched, filtered and paged."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
 from memory.bank.bank import Bank
-from memory.bank.queries.listing import OTHER_KINDS, list_memories, read_other
+from memory.bank.queries.listing import GROUPS, OTHER_KINDS, list_memories, read_other
 from memory.errors import MemoirError
-from memory.formatting import STORE_NAMES, clip, memory_date, parse_date
+from memory.formatting import STORE_NAMES, parse_date
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
 from memory.tab.memory_card import kind_name
-from memory.tab.parts import Pager, Update, build_table, empty_state, render
-from memory.types import STORES, SUMMARY, Memory, Store, TimeSpan
+from memory.tab.parts import Pager, Update, empty_state, render
+from memory.types import SUMMARY, Memory, TimeSpan
 
 PAGE = 50
 """Memories of a page."""
@@ -28,20 +29,24 @@ HITS_PER_STORE = 20
 MIN_MEANING = 0.25
 """Cosine from which a memory is found without a word of the search; those of unrelated ones lie around 0.1."""
 
-HEADERS = ("No.", "Kind", "When", "Who", "Memory")
 NO_MATCHES = "No matches. Try other words, another kind or a wider date range."
 NO_FACTS = "No facts, people or events yet. To see what was said, choose the kind “Conversation”."
 FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
+FACTS, EVERYTHING = "", "everything"
 
 KINDS: Mapping[str, str] = {
-    "": "Facts, people, events",
-    **{store: STORE_NAMES[store] for store in STORES if store not in OTHER_KINDS},
+    FACTS: "Facts, people, events",
+    EVERYTHING: "Facts and conversations",
+    **{group: group for group in GROUPS},
     "summary": "Summary",
     "dialogue": STORE_NAMES["dialogue"],
     "retracted": "Retracted",
 }
 """What the list can be narrowed to, and what the screen calls it."""
+
+OPEN_MEMORY = "window.openMemory = (memory) => trigger('select', { memory });"
+"""Lets screen.js ask for a memory whose row was clicked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,65 +94,66 @@ class MemoryList:
         self.totals = gr.HTML(padding=False, elem_id="memory-totals")
         self.filters: list[Any] = [self.persona, self.text, self.kind, self.since, self.until]
 
-    def build_table(self) -> None:
-        """Build the table and its pages, which are in another column than the filters."""
-        self.table = build_table(
-            "memory-table",
-            "Memories",
-            HEADERS,
-            widths=(8, 16, 18, 13, 45),
-            clickable=True,
-            datatype=["number", "str", "str", "str", "str"],
-            max_height=560,
-            show_label=False,
-        )
+    def build_rows(self) -> None:
+        """Build the rows and their pages, which are in another column than the filters."""
+        self.rows = gr.HTML(padding=False, js_on_load=OPEN_MEMORY, elem_id="memory-list")
         self.pages = Pager("memory", PAGE, "Previous", "Next")
 
     @property
     def outputs(self) -> list[Any]:
         """The components that `show` updates."""
-        return [self.totals, self.table, self.listed, *self.pages.outputs]
+        return [self.totals, self.rows, self.listed, self.kind, *self.pages.outputs]
 
     def show(self, persona_id: int | None, page: int, *filters: str | None) -> Update:
         """Show a page, from 0, of a persona's memories."""
         if persona_id is None:
             nobody = empty_state("No persona yet", "Create one in Chat, or import a conversation there.")
-            return {self.totals: nobody, self.table: [], self.listed: (), **self.pages.show(0, 0, "")}
+            return {self.totals: nobody, self.rows: "", self.listed: (), **self.pages.show(0, 0, "")}
         query, listed = Query.parse(*filters), list_memories(self.bank, persona_id)
         memories, total, page = self._read_page(persona_id, query, page, listed)
         text = f"{total:,}{' found' if query.text else ''}"
         if not total:
-            text = NO_FACTS if query == Query("", "", None) else NO_MATCHES
+            text = NO_FACTS if query == Query("", FACTS, None) else NO_MATCHES
+        named = [(_heading(memory, listed), memory) for memory in memories]
+        is_grouped = not query.text and query.kind not in OTHER_KINDS
+        parts = [(name, list(rows)) for name, rows in groupby(named, lambda row: row[0] if is_grouped else "")]
         return {
             self.totals: _totals(listed, self.bank.counts(persona_id)),
-            self.table: [_row(memory) for memory in memories],
+            self.rows: render("memory_list.html", parts=parts),
+            self.kind: query.kind,
             self.listed: (persona_id, *filters),
             **self.pages.show(page, total, text),
         }
 
+    def widen(self, listed: Sequence[int | str | None], *filters: str | None) -> list[str | None]:
+        """The filters; a search that begins looks in conversations, too: not all that was said is a fact or event."""
+        text, kind, *dates = filters
+        begins = text and not (listed and listed[1])
+        return [text, EVERYTHING if begins and kind == FACTS else kind, *dates]
+
     def _read_page(
-        self, persona_id: int, query: Query, page: int, listed: Mapping[int, Store]
+        self, persona_id: int, query: Query, page: int, listed: Mapping[int, str]
     ) -> tuple[list[Memory], int, int]:
         """The memories of a page, how many there are on all pages, and the page after all."""
         if query.text:
             found = self._search(persona_id, query, listed)
             page = self.pages.last(page, len(found))
             return found[page * PAGE : (page + 1) * PAGE], len(found), page
-        if query.kind in OTHER_KINDS:
-            memories, total = read_other(self.bank, persona_id, query.kind, query.during, PAGE, page * PAGE)
-            if memories or not page:
-                return memories, total, page
-            return self._read_page(persona_id, query, self.pages.last(page, total), listed)
         inside = listed if query.during is None else list_memories(self.bank, persona_id, query.during)
-        ids = [memory_id for memory_id, store in inside.items() if query.kind in ("", store)]
-        page = self.pages.last(page, len(ids))
-        return self.bank.memories_by_id(persona_id, ids[page * PAGE : (page + 1) * PAGE]), len(ids), page
+        ids = [memory_id for memory_id, group in inside.items() if query.kind in (FACTS, EVERYTHING, group)]
+        other = "dialogue" if query.kind == EVERYTHING else query.kind if query.kind in OTHER_KINDS else ""
+        total = len(ids) + (read_other(self.bank, persona_id, other, query.during, 0)[1] if other else 0)
+        page = self.pages.last(page, total)
+        memories = self.bank.memories_by_id(persona_id, ids[page * PAGE : (page + 1) * PAGE])
+        if other and (room := PAGE - len(memories)):
+            skipped = max(0, page * PAGE - len(ids))
+            memories += read_other(self.bank, persona_id, other, query.during, room, skipped)[0]
+        return memories, total, page
 
-    def _search(self, persona_id: int, query: Query, listed: Mapping[int, Store]) -> list[Memory]:
+    def _search(self, persona_id: int, query: Query, listed: Mapping[int, str]) -> list[Memory]:
         """The memories that match a text, best first.
 
-        Where no kind is chosen, the lines of conversations are searched, too: not all that was said is a fact or an
-        event. A line is left out where something is listed that was learned from it.
+        Where all is searched, a line of a conversation is left out if something is found that was learned from it.
         """
         if query.kind == "retracted":  # not in the index
             wanted = query.text.casefold()
@@ -160,12 +166,15 @@ class MemoryList:
         memories = [memory for memory in close if query.is_during(memory) and memory.retracted_at is None]
         if query.kind == "summary":
             return [memory for memory in memories if memory.attribute == SUMMARY]
-        if query.kind:
-            return [m for m in memories if m.store == query.kind and (m.id in listed or m.store == "dialogue")]
         stated = {turn for memory in memories if memory.id in listed for turn in memory.turn_ids}
-        return [
-            m for m in memories if m.id in listed or (m.store == "dialogue" and not stated.intersection(m.turn_ids))
-        ]
+
+        def fits(memory: Memory) -> bool:
+            if memory.store == "dialogue":
+                is_new = query.kind == EVERYTHING and stated.isdisjoint(memory.turn_ids)
+                return is_new or query.kind == "dialogue"
+            return memory.id in listed and query.kind in (FACTS, EVERYTHING, listed[memory.id])
+
+        return [memory for memory in memories if fits(memory)]
 
 
 def persona_choices(bank: Bank) -> list[tuple[str, int]]:
@@ -184,19 +193,14 @@ def _between(since: str | None, until: str | None) -> TimeSpan | None:
     return TimeSpan(start, end)
 
 
-def _row(memory: Memory) -> list[str | int]:
-    text = ("📌 " if memory.pinned else "") + clip(memory.text)
-    if memory.retracted_at is not None:
-        text += " (retracted)"
-    elif memory.superseded_by is not None or memory.valid_to is not None:
-        text += " (no longer true)"
-    elif memory.stale_since is not None:
-        text += " (may be out of date)"
-    return [memory.id, kind_name(memory), memory_date(memory), memory.speaker, text]
+def _heading(memory: Memory, listed: Mapping[int, str]) -> str:
+    return "Pinned" if memory.pinned else listed.get(memory.id) or kind_name(memory)
 
 
-def _totals(listed: Mapping[int, Store], counts: Mapping[str, int]) -> Markup:
+def _totals(listed: Mapping[int, str], counts: Mapping[str, int]) -> Markup:
     if not counts["turns"] and not listed:
         return empty_state("Nothing remembered yet", "Tell the persona something, or import a conversation, in Chat.")
-    stores = Counter(listed.values())
-    return render("persona_totals.html", stores=stores, counts=counts, total=len(listed))
+    groups = Counter(listed.values())
+    return render(
+        "persona_totals.html", groups=[(group, groups[group]) for group in GROUPS if groups[group]], counts=counts
+    )

@@ -16,9 +16,9 @@ from memory.tab.plots import PlotsPanel
 
 SCROLL_TO_MEMORY = """() => {
     window.scrollToQuote(document.querySelector("#memory-origin"));
-    document.querySelector("#memory-detail").scrollIntoView({ block: "nearest" });
+    window.showMemory();
 }"""
-"""Brings the memory into view, which a phone shows below the table, and in its transcript the line that is marked."""
+"""Brings the memory into view, which a phone shows in a sheet, and in its transcript the line that is marked."""
 
 
 class MemoryTab:
@@ -36,8 +36,10 @@ class MemoryTab:
         self.list = MemoryList(bank, searcher)
         with gr.Row(elem_classes="memoir-columns"):
             with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
-                self.list.build_table()
-            with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
+                self.list.build_rows()
+            side = "memoir-side memoir-drawer memoir-sheet"
+            with gr.Column(scale=4, min_width=320, elem_classes=side, elem_id="memory-side"):
+                gr.HTML(render("drawer_heading.html", title="Memory"), padding=False)
                 self.detail = MemoryDetail(bank, self.list.persona)
         self.bulk = ForgetPanel(bank, self.list.persona)
         ExportPanel(bank, self.list.persona)
@@ -61,7 +63,7 @@ class MemoryTab:
             **PRIVATE,
         )
         rows.pages.connect(rows.show, [persona, page, *filters], rows.outputs)
-        chosen = rows.table.select(
+        chosen = rows.rows.select(
             self.select, [persona, selected], detail.outputs, trigger_mode="always_last", **PRIVATE
         )
         chosen.then(None, js=SCROLL_TO_MEMORY)
@@ -103,11 +105,13 @@ class MemoryTab:
 
         A dropdown reports an input also when the keyboard only passes through it.
         """
-        return UNCHANGED if listed == (persona_id, *filters) else self.show_all(persona_id, *filters)
+        if listed == (persona_id, *filters):
+            return UNCHANGED
+        return self.show_all(persona_id, *self.list.widen(listed, *filters))
 
-    def select(self, persona_id: int, current: int | None, event: gr.SelectData) -> Update:
+    def select(self, persona_id: int, current: int | None, event: gr.EventData) -> Update:
         """Show the memory whose row was clicked."""
-        memory = self.bank.memory(persona_id, int(event.row_value[0]))
+        memory = self.bank.memory(persona_id, int(event.memory))
         return UNCHANGED if memory.id == current else self.detail.show(memory)
 
     def show_changed(self, persona_id: int, changed: Changed, page: int, *filters: str | None) -> Update:

@@ -162,10 +162,10 @@ class Screen:
         self.page.locator(f"#{heading} button").first.click()
 
     def memory(self) -> Locator:
-        """Turn to the Memory tab; its table."""
+        """Turn to the Memory tab; its list."""
         self.page.get_by_role("tab", name="Memory").click()
         expect(self.page.locator("#memory-where")).to_contain_text(re.compile(r"of|No matches|No facts"), timeout=SLOW)
-        return self.page.locator("#memory-table")
+        return self.page.locator("#memory-list")
 
     def evaluate(self) -> Page:
         """Turn to the Evaluate tab, once it has looked for the files."""

@@ -1,7 +1,7 @@
-"""Read the keys of model servers from the environment or from a file that only the user can read.
+"""Read the keys of model servers: as typed, from the environment, or from a file that only the user can read.
 
 The key file has lines such as `OPENAI_API_KEY=...`. Its path is MEMOIR_KEYS, or `keys` in the user's configuration
-folder. Keys are never shown or stored.
+folder. Keys are never shown or stored; one that is typed is kept by this process for its server alone.
 """
 
 from __future__ import annotations
@@ -21,17 +21,26 @@ NO_KEY = "none"
 """Sent to a server that needs no key; without it the library would send OpenAI's."""
 
 
+_typed: dict[str, str] = {}
+"""The keys that were typed, by the address of their server; OpenAI's has none."""
+
+
 class UnsafeKeyFile(MemoirError):
     """The key file can be read by others, or cannot be read at all."""
 
 
-def read_key(variable: str) -> str:
-    """The key of that name from the environment or else the key file; empty if neither has it.
+def keep_key(address: str, key: str) -> None:
+    """Keep a key until the process ends."""
+    _typed[address] = key.strip()
+
+
+def read_key(variable: str, address: str = "") -> str:
+    """The key that was typed for an address, or that of the name from the environment or the key file; empty if none.
 
     Raises:
         UnsafeKeyFile: the file can be read by others, so that it must not be used.
     """
-    return os.environ.get(variable, "").strip() or _read_file().get(variable, "")
+    return _typed.get(address) or os.environ.get(variable, "").strip() or _read_file().get(variable, "")
 
 
 def redact_keys(text: str) -> str:
@@ -40,7 +49,7 @@ def redact_keys(text: str) -> str:
         in_file = _read_file()
     except UnsafeKeyFile:
         in_file = {}
-    for secret in [os.environ.get(name, "").strip() for name in VARIABLES] + list(in_file.values()):
+    for secret in [os.environ.get(name, "").strip() for name in VARIABLES] + [*in_file.values(), *_typed.values()]:
         text = text.replace(secret, "[key]") if len(secret) > len(NO_KEY) else text
     return text
 

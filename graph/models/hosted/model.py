@@ -67,10 +67,11 @@ def hosted_model(name: str, address: str, temperature: float) -> OpenAIChat:
     Raises:
         UnknownModel: OpenAI needs a key, and none is set.
     """
-    key = read_key("MEMOIR_API_KEY") or NO_KEY if address else read_key("OPENAI_API_KEY")
+    key = read_key("MEMOIR_API_KEY", address) or NO_KEY if address else read_key("OPENAI_API_KEY")
     if not key:
         raise UnknownModel(
-            f"openai:{name} needs a key: set OPENAI_API_KEY in the environment or in the key file. Nothing was sent"
+            f"openai:{name} needs a key: set OPENAI_API_KEY in the environment or in the key file, or type it under "
+            "Model. Nothing was sent"
         )
     model = OpenAIChat(
         model=name,

@@ -75,10 +75,10 @@ def citations(bank: Bank, session_id: int) -> Mapping[int, Mapping[int, int]]:
 
 
 def memories_of_turn(bank: Bank, persona_id: int, chat_id: str, turn_id: str) -> list[Memory]:
-    """The memories that were made of one turn of a chat, the utterance itself first."""
+    """The memories that were made of one turn of a chat, the utterance itself first; not those that were replaced."""
     clauses = (
         "WHERE m.session_id IN (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat) "
-        "AND t.external_id = :turn AND m.taken_back IS NULL ORDER BY m.id"
+        "AND t.external_id = :turn AND (m.taken_back IS NULL OR m.superseded_by IS NULL) ORDER BY m.id"
     )
     return bank.read_memories(clauses, {"persona": persona_id, "chat": chat_id, "turn": turn_id})
 

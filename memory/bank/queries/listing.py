@@ -1,4 +1,4 @@
-"""List a persona's facts, people and events: each once, and only what can be understood on its own.
+"""List a persona's facts, people and events in groups: each once, and only what can be understood on its own.
 
 The bank keeps more than a person wants to read: what an import states and a conversation repeats, sentences that mean
 nothing without the one before them, summaries, and what was retracted. All of it stays searchable.
@@ -7,15 +7,26 @@ nothing without the one before them, summaries, and what was retracted. All of i
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
 from memory.bank import rows
 from memory.bank.bank import NEWEST_FIRST, Bank
+from memory.bank.relations import YOU
 from memory.dates.english.tense import TIME_WORDS
 from memory.search.tokens import FUNCTION_WORDS, terms, words
 from memory.types import SEMANTIC, SUMMARY, Memory, Store, TimeSpan
+
+_WORDS = tomllib.loads(Path(__file__).with_name("groups.toml").read_text("utf-8"))
+
+GROUPS = ("You", "People", "Places", "Work", "Health", "Plans", "Likes", "Other facts", "Events")
+"""What a persona knows, in the order in which it is listed."""
+
+_GROUP_OF = {term: group for group in GROUPS for term in terms(_WORDS.get(group, ""))}
 
 MIN_CONTENT = 2
 """Words that a sentence out of a longer message must have, besides those of time, to be understood without it."""
@@ -69,13 +80,17 @@ class _Candidate:
         )
 
 
-def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> dict[int, Store]:
-    """The facts, people and events to list, by id, pinned ones first, then the newest; of all times, or of one."""
+def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> dict[int, str]:
+    """The facts, people and events to list, by id, each with its group; of all times, or of one.
+
+    Pinned ones come first, then group by group what holds, the newest first; plans have the next first.
+    """
     query = f"""
         SELECT m.id, m.store, m.text, m.speaker, m.pinned, m.session_id, m.valid_from, m.valid_to, m.event_start,
-            m.event_end, m.said_at, {_DURING} AS inside,
+            m.event_end, m.said_at, m.attribute, m.relation_head, m.relation_name, {_DURING} AS inside,
             (SELECT min(length(t.text)) FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id)
-                AS message_length
+                AS message_length,
+            (SELECT t.role FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id LIMIT 1) AS role
         FROM memories m
         WHERE m.persona_id = :persona AND m.store <> 'dialogue' AND m.attribute <> '{SUMMARY}' AND m.taken_back IS NULL
         {NEWEST_FIRST}
@@ -84,7 +99,30 @@ def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -
         found = list(db.query(query, _values(persona_id, during)))
     kept = [row for row in found if row["pinned"] or _is_understandable(row)]
     repeated = _repeated(_candidate(row) for row in kept if not row["pinned"])
-    return {row["id"]: row["store"] for row in kept if row["inside"] and row["id"] not in repeated}
+    now = rows.format_time(datetime.now(UTC)) or ""
+    groups = {row["id"]: group_of(row, now) for row in kept if row["inside"] and row["id"] not in repeated}
+
+    def place(row: rows.Row) -> tuple[bool, int, bool, str]:
+        group = groups[row["id"]]
+        ended = row["valid_to"] is not None and row["valid_to"] <= now
+        return not row["pinned"], GROUPS.index(group), ended, row["event_start"] if group == "Plans" else ""
+
+    return {row["id"]: groups[row["id"]] for row in sorted((r for r in kept if r["id"] in groups), key=place)}
+
+
+def group_of(row: rows.Row, now: str) -> str:
+    """The group of a memory's row: by its store, or by the first word of its attribute, relation or text that tells.
+
+    A fact of somebody else is filed with the people. `now` divides plans from events, as the bank keeps a time.
+    """
+    if row["store"] == "event":
+        return "Plans" if (row["event_end"] or "") > now else "Events"
+    is_of_other = row["relation_head"] not in ("", YOU, row["speaker"]) or row["role"] == "assistant"
+    if row["store"] == "relationship" or (row["store"] == "profile" and is_of_other):
+        return "People"
+    telling = terms(f"{row['attribute']} {row['relation_name']} {row['text']}")
+    default = "You" if row["store"] == "profile" else "Other facts"
+    return next((_GROUP_OF[term] for term in telling if term in _GROUP_OF), default)
 
 
 def read_other(
