@@ -15,13 +15,14 @@ from graph.tab.evidence import render_sources_of
 from graph.tab.first_personas import SAMPLE, introduce, own_assistant
 from graph.tab.messages import Chat, user_bubble
 from graph.tab.past_chats import find_place, open_new, resume, take_back, user_places
-from graph.tab.request import build_ask
+from graph.tab.request import build_ask, wait_until_ready
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import change_chat, find_chat, last_chat, memories_of_turn, past_chats
 from memory.bank.queries.told import facts_told
 from memory.exporting import export
+from memory.search.indexer import Indexer
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 NOW = datetime(2024, 7, 1, 10, tzinfo=UTC)
@@ -96,6 +97,16 @@ def test_what_was_told_before_the_clock_was_set_back_is_found(services: Services
     ask = build_ask(bank, "What is my locker code?", open_new(bank, iris, None), None, remember=True)
     assert ask.as_of >= later
     assert "4417" in Assistant(services).ask(ask).reading.answer
+
+
+def test_a_message_waits_for_no_import_of_another_persona_and_not_long_for_its_own(services: Services) -> None:
+    busy, idle = (services.bank.create_persona(PersonaDraft(name)) for name in ("Busy", "Idle"))
+    chat(services.bank, busy.id, "c1", *(f"Line {n} of a long import." for n in range(50)))
+    services.searcher.embedder.load()
+    indexer = Indexer(services.bank, services.searcher.embedder)  # it never runs: what is pending stays so
+    assistant = Assistant(services)
+    assert list(wait_until_ready(assistant, indexer, idle.id)) == []
+    assert 1 <= len(list(wait_until_ready(assistant, indexer, busy.id))) <= 3
 
 
 def test_what_was_dated_far_ahead_does_not_date_what_is_said_now(bank: Bank) -> None:
