@@ -1,6 +1,7 @@
 """Other memory systems are told and asked what Memoir is, and stand beside it in one table."""
 
 import json
+import re
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
@@ -281,7 +282,8 @@ def test_systems_stand_in_one_table_and_their_runs_can_be_compared_again(command
     runs = [line.split()[0] for line in command("list")[1].splitlines() if line.startswith("memoir-")]
     status, again, _ = command("compare", *runs)
     assert status == 0
-    assert all(name in again for name in runs)
+    header = next(line for line in again.splitlines() if line.startswith("|"))
+    assert {cell.strip() for cell in header.strip("|").split("|")} == {"", "memoir", "bm25", "dense"}
 
 
 def test_one_system_alone_gets_the_usual_report(command):
@@ -294,6 +296,26 @@ def test_several_systems_and_a_sweep_are_refused_with_the_way_to_do_it(command):
     status, out, err = command("run", "memoir", "--system", "bm25", "--system", "dense", "--sweep", "budget=5,10")
     assert (status, out) == (1, "")
     assert "--sweep system=memoir,bm25" in err
+
+
+def test_a_system_behind_http_keeps_one_history_at_a_time_whatever_the_jobs(command):
+    answer, sent = remembering()
+    with served(answer) as address:
+        status, out, _ = command("run", "memoir", "--sample", 6, "--jobs", 2, "--system", "bm25", "--system", address)
+    assert status == 0
+    assert "| MB on disk" not in out  # neither has files here, and what a server keeps is not known
+    verbs = "".join(verb[0] for verb, _ in sent)
+    assert re.fullmatch("o(or+s[rs]*)+", verbs)  # asked once whether it is there, then history by history
+    assert verbs.count("o") > 2
+
+
+def test_a_system_that_is_not_there_is_told_before_another_is_asked(command):
+    with served(lambda verb, body: (200, "{}")) as address:
+        pass
+    status, _, err = command("run", "memoir", "--limit", 2, "--system", "bm25", "--system", address)
+    assert status == 1
+    assert address in err
+    assert "memoir-" not in command("list")[1]
 
 
 def test_an_unknown_system_is_answered_with_the_names_before_anything_runs(command):

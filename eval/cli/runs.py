@@ -145,7 +145,10 @@ def compare(arguments: Arguments, evaluator: Evaluator) -> None:
         print(render.comparisons_to_csv([compare_runs(first, other) for other in others]), end="")
         return
     if len(others) > 1:
-        compared = side_by_side.side_by_side({run.name: run for run in (first, *others)})
+        runs = (first, *others)
+        systems = {str(run.spec.settings.get("system")): run for run in runs}
+        by_label = systems if len(systems) == len(runs) else {run.name: run for run in runs}
+        compared = side_by_side.side_by_side(by_label)
         show(arguments, compared.reports, side_by_side.to_markdown(compared))
         return
     comparison = compare_runs(first, others[0])

@@ -11,6 +11,7 @@ from eval.play.engines.ray_cluster import RayCluster
 from eval.play.engines.schedule import Engine, Schedule
 from eval.play.models import Models, load_models
 from eval.play.replay import Outcome, Stop, Task, replay
+from eval.play.systems import registry
 from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
@@ -53,8 +54,10 @@ def execute(
     done = sum(map(len, answered))
     task_of = partial(_task, answered=answered, finished=finished)
     stop, one = stop or threading.Event(), experiments[0]
-    # A pool is one history and reads its file as it goes; a local chat model in every process would fill the memory.
-    alone = models is not None or one.pooled or (engine == "local" and (jobs == 1 or is_local(one.pipeline.model)))
+    # A pool is one history and reads its file as it goes; a system at an address keeps one history at a time; a local
+    # chat model in every process would fill the memory.
+    is_single = one.pooled or one.system.startswith(registry.ADDRESS)
+    alone = models is not None or is_single or (engine == "local" and (jobs == 1 or is_local(one.pipeline.model)))
     outcomes = (
         _replay_here(filter(None, map(task_of, histories)), experiments, models or load_models(one, cache), stop)
         if alone

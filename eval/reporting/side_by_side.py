@@ -104,8 +104,9 @@ def _cell(compared: SideBySide, label: str, name: str) -> str:
 
 def _costs(report: Report) -> list[str]:
     """What a run cost, for each of `COSTS`; empty where it is not known."""
-    tokens = {kind: n for kind, n in report.tokens.items() if n}
-    known = {**report.timing, **tokens, "mb": report.timing.get("bytes", 0) / 1e6}
+    known = {**report.timing, **{kind: n for kind, n in report.tokens.items() if n}}
+    if stored := report.timing.get("bytes"):  # what a system keeps elsewhere is not known
+        known["mb"] = stored / 1e6
     cells = []
     for form in COSTS.values():
         try:

@@ -16,6 +16,7 @@ from eval.play.systems.mem0 import Mem0
 from eval.play.systems.memwalker import MemWalker
 from eval.play.systems.raptor import Raptor
 from eval.play.systems.updated_facts import UpdatedFacts
+from eval.types import Costs
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -61,8 +62,11 @@ def names() -> list[str]:
 
 
 def check(name: str, *, has_model: bool) -> None:
-    """Check that there is a system of this name, with what it needs; raises `UnknownMemorySystem`."""
-    if name not in names() and not name.startswith(ADDRESS):
+    """Check that there is a system of this name, with what it needs; raises `UnknownMemorySystem` or `SystemFailed`."""
+    if name.startswith(ADDRESS):
+        HttpSystem(name, Chat(None, Costs()))
+        return
+    if name not in names():
         raise UnknownMemorySystem(
             f"there is no memory system {name!r}; there are {', '.join(names())}, or http:// and an address"
         )
@@ -74,9 +78,9 @@ def check(name: str, *, has_model: bool) -> None:
 
 def open_system(name: str, folder: Path, embedder: Embedder, chat: Chat) -> MemorySystem:
     """Open an empty memory of a system, which may keep files in the folder; raises `UnknownMemorySystem`."""
-    check(name, has_model=chat.model is not None)
     if name.startswith(ADDRESS):
         return HttpSystem(name, chat)
+    check(name, has_model=chat.model is not None)
     folder.mkdir(parents=True, exist_ok=True)
     brought: dict[str, Open] = {point.name: point.load() for point in entry_points(group=GROUP, name=name)}
     opened: Open = {**BUILT_IN, **brought}[name]
