@@ -115,8 +115,10 @@ const closePanels = (event) => {
 };
 
 window.showChat = () => {
+  const composer = document.querySelector("#composer textarea");
   closeDrawers();
-  document.querySelector("#composer textarea").focus();
+  closePanels({ target: composer });
+  composer.focus();
 };
 
 // Not earlier in a click: what lies below a closing panel moves, and would be missed.
