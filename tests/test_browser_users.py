@@ -126,7 +126,7 @@ def choose(window: Screen, words: str) -> None:
     """Find a statement in the Memory tab and look at it."""
     table = window.memory()
     window.page.locator("#memory-kind input").click()
-    window.page.get_by_role("option", name="Conversation").click()
+    window.page.get_by_role("option", name="Conversation", exact=True).click()
     window.page.locator("#memory-search textarea, #memory-search input").fill(words)
     # The best match stands first; while the table still shows another search, its rows are about to move.
     row = table.locator("[data-memory]").first
