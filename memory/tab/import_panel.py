@@ -10,7 +10,7 @@ from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.errors import BankUnavailable, UnreadableFile
-from memory.formatting import clip, format_count
+from memory.formatting import clip, format_count, without_folders
 from memory.ingest import FileSummary, HistorySummary
 from memory.progress import Task
 from memory.search.indexer import Indexer
@@ -89,7 +89,7 @@ class ImportPanel:
             try:
                 contents = ingest.summarize(Path(path), task.report)
             except UnreadableFile as error:
-                return {self.report: error_box(str(error))}
+                return {self.report: error_box(without_folders(str(error)))}
             several = len(contents.histories) > 1
             choices = [(_describe(history), history.external_id or history.name) for history in contents.histories]
             return {
@@ -144,7 +144,7 @@ class ImportPanel:
                         progress=task.report,
                     )
             except (UnreadableFile, BankUnavailable) as error:
-                return {self.report: error_box(str(error))}
+                return {self.report: error_box(without_folders(str(error)))}
             finally:
                 self.indexer.wake()
             shutil.rmtree(file.parent, ignore_errors=True)  # the uploaded copy has a folder of its own

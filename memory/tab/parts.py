@@ -21,7 +21,6 @@ from memory.formatting import (
     format_duration,
     format_time,
     memory_date,
-    without_folders,
 )
 from memory.progress import Task
 from memory.types import STORES, Store
@@ -99,7 +98,7 @@ def empty_state(title: str, remedy: str, soon: Sequence[str] = ()) -> Markup:
 
 def error_box(text: str) -> Markup:
     """Render what went wrong, and what to do."""
-    return render("error_box.html", text=without_folders(text))
+    return render("error_box.html", text=text)
 
 
 def heading(text: str) -> Markup:
