@@ -61,7 +61,7 @@ def kept(runs, samples=SAMPLES, spec=SPEC, *, costs=True, done=True):
         run.append_sample(sample)
     if costs:
         skips = (("a", "no date"), ("b", "no date"), ("c", "empty"))
-        run.append_costs(HistoryCosts("h", Costs(2.0, 100, 110, 1.0, 0.5, len(samples)), 4.0, 90, 20, 5.0, skips))
+        run.append_costs(HistoryCosts("h", Costs(2.0, 100, 110, 1.0, len(samples)), 4.0, 90, 20, 5.0, skips))
     if done:
         run.mark_done()
     return run
