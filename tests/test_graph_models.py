@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import gradio as gr
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 
+from graph.assistant import Assistant
 from graph.models import calls, tokens
 from graph.models.calls import Completion, ModelFailed, complete, stream_reply
 from graph.models.faults import UnknownModel
@@ -21,6 +23,7 @@ from graph.models.hosted.keys import NO_KEY, UnsafeKeyFile, keep_key, redact_key
 from graph.models.local_servers import find_models, full_address, models_at
 from graph.models.measure import try_out
 from graph.models.registry import chat_model, parse_name
+from graph.tab.model_panels import ModelPanel
 from memory.errors import MemoirError
 from support.chat_server import Broken, ChatServer, Half, Refusal
 
@@ -50,6 +53,18 @@ def test_an_address_may_be_typed_without_scheme_and_path_and_lists_its_models():
         assert asyncio.run(models_at(full_address(typed))) == ["scripted"]
     with pytest.raises(MemoirError, match=f"No server at {server.url} offers chat models"):
         asyncio.run(models_at(server.url))
+
+
+def test_a_server_that_is_only_looked_at_does_not_get_the_key_of_the_one_in_use(services, monkeypatch):
+    monkeypatch.setenv("MEMOIR_API_KEY", KEY)
+    with ChatServer("Hi.") as used, ChatServer("Hi.") as other:
+        services.bank.choose("chat_model", used.model())
+        with gr.Blocks():
+            panel = ModelPanel(Assistant(services), choose=True)
+        for server in (used, other):
+            listed = asyncio.run(panel.list_models("server", server.url, None, ""))
+            assert listed[panel.model].value == "scripted"
+        assert (used.keys_of_lists, other.keys_of_lists) == ([KEY], [""])
 
 
 def test_a_key_that_is_typed_is_sent_to_its_own_server_alone_and_never_shown():

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import httpx
 
-from graph.models.hosted.keys import read_key
 from memory.errors import MemoirError
 
 PORTS = (11434, 1234, 8080, 8000)
@@ -38,9 +37,7 @@ async def models_at(address: str, key: str = "") -> list[str]:
     Raises:
         MemoirError: no server of chat models answers there.
     """
-    headers = (
-        {"Authorization": f"Bearer {known}"} if (known := key.strip() or read_key("MEMOIR_API_KEY", address)) else {}
-    )
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     async with httpx.AsyncClient(timeout=FAR, headers=headers) as client:
         models = await _models(client, address)
     if not models:

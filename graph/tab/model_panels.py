@@ -12,7 +12,7 @@ from markupsafe import Markup
 from graph.assistant import Assistant
 from graph.models.faults import UnknownModel
 from graph.models.gguf.weights import GgufWeights
-from graph.models.hosted.keys import keep_key
+from graph.models.hosted.keys import keep_key, read_key
 from graph.models.local_model import LocalModel
 from graph.models.local_servers import find_models, full_address, models_at
 from graph.models.measure import Trial, try_out
@@ -158,7 +158,10 @@ class ModelPanel:
         if place != "server" or not (address or "").strip():
             return UNCHANGED
         try:
-            names = await models_at(full_address(address or ""), key or "")
+            server = full_address(address or "")
+            # The environment's key is for the server that is used, not for any that is looked at.
+            variable = "MEMOIR_API_KEY" if parse_name(self._chosen()).address == server else ""
+            names = await models_at(server, (key or "").strip() or read_key(variable, server))
         except MemoirError as error:
             return {self.status: hint(str(error))}
         return {self.model: gr.Dropdown(names, value=model if model in names else next(iter(names), None))}

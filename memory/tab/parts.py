@@ -13,15 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from memory.errors import Cancelled
-from memory.formatting import (
-    STORE_NAMES,
-    clip,
-    format_count,
-    format_day,
-    format_duration,
-    format_time,
-    memory_date,
-)
+from memory.formatting import STORE_NAMES, clip, format_count, format_day, format_duration, format_time, memory_date
 from memory.progress import Task
 from memory.types import STORES, Store
 

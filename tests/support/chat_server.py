@@ -43,7 +43,8 @@ class ChatServer:
     """`with ChatServer("first reply", Broken(500)) as server:` answers in that order, the last one for ever after.
 
     A reply may be a function of the request. `requests` holds each request's JSON body, `keys` the bearer token it came
-    with. Every text reply reports `tokens_in` and `tokens_out`, and streams word by word where that is asked for.
+    with, `keys_of_lists` those of the questions for its models. Every text reply reports `tokens_in` and `tokens_out`,
+    and streams word by word where that is asked for.
     `models` is what it lists; `tells` maps the path of any other question to its answer, or to a function of the
     question; the rest is not found. `schemas` are the forms of a schema that it takes; `refusal` is how it refuses the
     others. With `usage=False` its streams report no tokens. It listens at a free port, or at `port`.
@@ -61,7 +62,7 @@ class ChatServer:
         usage=True,
         port=0,
     ):
-        self.replies, self.requests, self.keys = deque(replies), [], []
+        self.replies, self.requests, self.keys, self.keys_of_lists = deque(replies), [], [], []
         self.tokens_in, self.tokens_out = tokens_in, tokens_out
         self.models, self.tells = list(models), tells or {}
         self.schemas, self.refusal, self.usage, self.port = schemas, refusal, usage, port
@@ -125,6 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
+        self.server.chat.keys_of_lists.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
         listed = {"object": "list", "data": self.server.chat.models}
         self.tell({"/v1/models": listed} | self.server.chat.tells)
 

@@ -35,7 +35,7 @@ def keep_key(address: str, key: str) -> None:
 
 
 def read_key(variable: str, address: str = "") -> str:
-    """The key that was typed for an address, or that of the name from the environment or the key file; empty if none.
+    """The key that was typed for an address, or that of the name, if any, from the environment or the key file; or "".
 
     Raises:
         UnsafeKeyFile: the file can be read by others, so that it must not be used.
