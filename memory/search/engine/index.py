@@ -19,9 +19,8 @@ from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
 from memory.search.engine.packing import Gap
 from memory.search.engine.postings import bm25, term_code
-from memory.search.engine.segments import Columns, Segment
-from memory.search.fusion import Scores
-from memory.search.scoring import DIALOGUE, Candidates, overlapping
+from memory.search.engine.segments import Columns, Segment, column
+from memory.search.scoring import DIALOGUE, Candidates, Scores, overlapping
 from memory.types import SEMANTIC, STORES, SUMMARY, TimeSpan
 
 Rows = NDArray[np.intp]
@@ -91,10 +90,9 @@ class Index:
     @classmethod
     def build(cls, state: BankState, parts: Sequence[Segment], closed: EndTimes, retracted: EndTimes) -> "Index":
         """The index that these segments make up."""
-        columns = [part.columns for part in parts]
         starts = np.cumsum([0, *map(len, parts)])
-        stores = np.concatenate([np.zeros(0, dtype=np.int8), *(c.stores for c in columns)])
-        latest = max((float(c.known_since.max()) for c in columns), default=-np.inf)
+        stores = column(parts, "stores")
+        latest = max((float(part.columns.known_since.max()) for part in parts), default=-np.inf)
         turns = np.flatnonzero(stores == DIALOGUE)
         size = sum(part.size for part in parts) + stores.nbytes + turns.nbytes
         return cls(state, tuple(parts), starts, stores, turns, latest, *closed, *retracted, size)
@@ -109,16 +107,15 @@ class Index:
             indexes of 5 and 3 rows, the last row said by a persona: n = 8, row 7 is hidden
         """
         offsets = np.cumsum([0, *map(len, indexes)])
-        columns = [part.columns for index in indexes for part in index.segments]
-        ids = np.concatenate([np.zeros(0, dtype=np.int64), *(c.ids for c in columns)])
-        by_user = np.concatenate([np.zeros(0, dtype=np.int8), *(c.by_user for c in columns)])
-        is_hidden = (by_user == 0) | np.isin(ids, summaries)
+        parts = [part for index in indexes for part in index.segments]
+        ids = column(parts, "ids")
+        is_hidden = (column(parts, "by_user") == 0) | np.isin(ids, summaries)
         is_hidden[: offsets[1]] = False
         hidden, closed = np.flatnonzero(is_hidden), np.flatnonzero(np.isin(ids, list(ended)))
         shifted = list(zip(indexes, offsets, strict=False))
         joined = cls.build(
             indexes[0].state,
-            [part for index in indexes for part in index.segments],
+            parts,
             (
                 np.concatenate([*(index.closed_rows + start for index, start in shifted), closed]),
                 np.concatenate([*(index.closed_at for index in indexes), [ended[i] for i in ids[closed].tolist()]]),
@@ -145,15 +142,11 @@ class Index:
 
     def rows_of(self, ids: Sequence[int]) -> Rows:
         """The rows of these memory ids, ascending; ids that do not exist are left out."""
-        if not ids:
-            return np.zeros(0, dtype=np.intp)
-        all_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(part.columns.ids for part in self.segments)])
-        return np.flatnonzero(np.isin(all_ids, np.array(sorted(ids), dtype=np.int64)))
+        return np.flatnonzero(np.isin(column(self.segments, "ids"), ids)) if ids else np.zeros(0, dtype=np.intp)
 
     def overlapping(self, spans: Sequence[TimeSpan]) -> Mask:
         """Which memories are about a time in one of the spans; shape (n,)."""
-        starts = np.concatenate([part.columns.starts for part in self.segments])
-        ends = np.concatenate([part.columns.ends for part in self.segments])
+        starts, ends = column(self.segments, "starts"), column(self.segments, "ends")
         facts = np.isin(self.stores[self.closed_rows], FACTS)
         ends[self.closed_rows[facts]] = self.closed_at[facts]
         return overlapping(starts, ends, spans)
@@ -295,13 +288,11 @@ class IndexCache:
         packed = packing.list_packed(db, persona_id, self.model)
         loaded = {part.number: part for part in old.segments} if old else {}
         parts = [loaded.get(p.number) or packing.load(db, p.number) for p in packed]
-        gaps = packing.gaps_between(persona_id, packed)
-        if old is None or old.state.rewritten != state.rewritten:
-            parts += [part for gap in gaps for part in self._read(db, gap)]
-        else:
-            parts += [part for gap in gaps for part in self._extend(db, gap, old)]
+        current = old if old is not None and old.state.rewritten == state.rewritten else None
+        for gap in packing.gaps_between(persona_id, packed):
+            parts += self._read(db, gap) if current is None else self._extend(db, gap, current)
         parts.sort(key=lambda part: int(part.columns.ids[0]))
-        closed, retracted = (_end_times(db, persona_id, parts, column) for column in ("valid_to", "taken_back"))
+        closed, retracted = (_end_times(db, persona_id, parts, kind) for kind in ("valid_to", "taken_back"))
         return Index.build(state, parts, closed, retracted)
 
     def _read(self, db: Database, gap: Gap, after: int = 0) -> Iterator[Segment]:
@@ -328,13 +319,13 @@ class IndexCache:
         return parts
 
 
-def _end_times(db: Database, persona_id: int, parts: Sequence[Segment], column: str) -> EndTimes:
+def _end_times(db: Database, persona_id: int, parts: Sequence[Segment], kind: str) -> EndTimes:
     """The rows of the memories that have a time in a column ("valid_to", "taken_back"), and that time."""
     ended = db.conn.execute(
-        f"SELECT id, unixepoch({column}) FROM memories WHERE persona_id = ? AND {column} IS NOT NULL", (persona_id,)
+        f"SELECT id, unixepoch({kind}) FROM memories WHERE persona_id = ? AND {kind} IS NOT NULL", (persona_id,)
     ).fetchall()
     if not ended:
         return np.zeros(0, dtype=np.intp), np.zeros(0)
     ids_and_times = np.array(sorted(ended))
-    rows = np.searchsorted(np.concatenate([part.columns.ids for part in parts]), ids_and_times[:, 0])
+    rows = np.searchsorted(column(parts, "ids"), ids_and_times[:, 0])
     return rows, ids_and_times[:, 1].astype(np.float64)
