@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory.bank import journal, schema
 from memory.bank.bank import Bank
-from memory.bank.connection import FAULTS, explain, is_fault, open_bank
+from memory.bank.connection import FAULTS, explain, has_log, is_fault, open_bank
 from memory.bank.unfinished import delete_unfinished, publish_new, unfinished_file
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.progress import Task
@@ -201,8 +201,7 @@ def _open(path: Path) -> sqlite3.Connection:
     """A connection that writes nothing, not even beside the file, unless its log still holds a part of it."""
     if not path.is_file():
         raise UnreadableFile(f"{path} does not exist. Nothing was changed.") from FileNotFoundError(path)
-    log = path.with_name(path.name + "-wal")
-    how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    how = "mode=ro" if has_log(path) else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
 
 
