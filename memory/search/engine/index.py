@@ -174,12 +174,9 @@ class Index:
     def main_speakers(self, speakers: Sequence[int], moment: datetime) -> frozenset[int]:
         """Those of the speakers, given as term codes, who said `MAIN_SPEAKER_SHARE` of all turns by that moment."""
         turns = self.known_at(moment) & (self.stores == DIALOGUE)
-        counts = dict.fromkeys(speakers, 0)
-        for part, (start, end) in zip(self.segments, pairwise(self.starts), strict=True):
-            for speaker in counts:
-                counts[speaker] += int(np.count_nonzero((part.columns.speakers == speaker) & turns[start:end]))
-        least = MAIN_SPEAKER_SHARE * np.count_nonzero(turns)
-        return frozenset(speaker for speaker, count in counts.items() if count > least)
+        of_turns = column(self.segments, "speakers")[turns]
+        least = MAIN_SPEAKER_SHARE * len(of_turns)
+        return frozenset(speaker for speaker in speakers if np.count_nonzero(of_turns == speaker) > least)
 
     def document_frequencies(self, terms: Sequence[str], moment: datetime) -> tuple[int, dict[str, int]]:
         """How many memories were known by that moment, and how many of them contain each of the terms."""
@@ -191,10 +188,7 @@ class Index:
         return int(np.count_nonzero(known)), counts
 
     def candidates(self, rows: Rows, share_in_vocabulary: Scores, lexical: Scores, dense: Scores) -> Candidates:
-        """The candidates at m ascending rows.
-
-        `share_in_vocabulary` is the legible share of each view; both scores are (views, m).
-        """
+        """The candidates at m ascending rows; `share_in_vocabulary` has shape (views,), both scores (views, m)."""
         parts = list(self.split(rows))
         columns = Columns.concatenate([part.columns.take(of_part) for part, of_part in parts])
         valid_until = np.full(len(rows), np.inf)
