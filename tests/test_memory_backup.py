@@ -244,7 +244,7 @@ def test_a_restore_that_fails_at_any_step_leaves_the_bank_in_its_place(bank, kep
     before = bank.path.read_bytes()
     if step == "inspect":
         looks = iter([backups.inspect(kept)])
-        monkeypatch.setattr(backups, "inspect", lambda *_: next(looks, None) or fail())
+        monkeypatch.setattr(backups, "inspect", lambda *_, **__: next(looks, None) or fail())
     elif step == "replacing":
         monkeypatch.setattr(Bank, "replacing", fail_midway)
     elif step == "record":

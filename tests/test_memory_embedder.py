@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from graph.training import encoder
 from memory.embedding import bert, e5, minilm
+from memory.embedding.bert import SentenceEncoder
 from memory.embedding.embedder import PACKAGED, Embedder, installed
-from memory.embedding.sentence_encoder import SentenceEncoder
 from memory.errors import WrongModel
 from support.tiny_models import made_up_encoder
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.dates.expressions import TimeExpression
-from memory.search import fusion
 from memory.search.engine.postings import term_code
-from memory.search.scoring import DIALOGUE, Candidates, SearchSettings, Subject, score
+from memory.search.scoring import DIALOGUE, Candidates, SearchSettings, Subject, mix, score
 from memory.types import STORES, TimeSpan
 
 OFF = {"speaker": 0.0, "time": 0.0, "neighbours": 0.0}
@@ -53,7 +52,7 @@ def may(days, sure=True):
 def test_with_every_factor_off_the_total_is_the_match_alone():
     found = candidates([3, 0, 1, 2], speakers=["Ana", "Bo", "Ana", "Bo"], own=[True, False] * 2, said=[MAY] * 4)
     done = weighed(found, Subject(("Ana",), True, (may(3),)))
-    np.testing.assert_allclose(done.total, fusion.mix(found.lexical[0], found.dense[0], found.embedded, 0.8))
+    np.testing.assert_allclose(done.total, mix(found.lexical[0], found.dense[0], found.embedded, 0.8))
     assert all(done.row(row)[kind] == 0 for row in range(4) for kind in ("speaker", "time", "lent"))
 
 

@@ -10,10 +10,10 @@ from hypothesis.extra import numpy as hnp
 
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_memories
-from memory.search import fusion, indexer
+from memory.search import indexer
 from memory.search import searcher as search
 from memory.search.engine.index import Index
-from memory.search.scoring import SearchSettings
+from memory.search.scoring import SearchSettings, mix
 from memory.search.searcher import MAX_NAMES, Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
@@ -154,7 +154,7 @@ scores = hnp.arrays(
 
 @given(scores, scores, st.floats(0, 1))
 def test_fused_scores_lie_between_none_and_best(lexical, dense, weight):
-    mixed = fusion.mix(lexical, dense, np.ones(len(dense), dtype=bool), weight)
+    mixed = mix(lexical, dense, np.ones(len(dense), dtype=bool), weight)
     assert mixed.shape == lexical.shape
     assert (mixed >= 0).all()
     assert (mixed <= 1 + 1e-9).all()
@@ -164,7 +164,7 @@ def test_fused_scores_lie_between_none_and_best(lexical, dense, weight):
 def test_the_scale_of_a_score_does_not_matter(lexical, factor):
     nothing, embedded = np.zeros_like(lexical), np.ones(len(lexical), dtype=bool)
     np.testing.assert_allclose(
-        fusion.mix(lexical, nothing, embedded, 0.5), fusion.mix(lexical * factor, nothing, embedded, 0.5), atol=1e-6
+        mix(lexical, nothing, embedded, 0.5), mix(lexical * factor, nothing, embedded, 0.5), atol=1e-6
     )
 
 
@@ -176,8 +176,8 @@ cosines = hnp.arrays(
 @given(scores, cosines, st.floats(0, 1), st.floats(0, 0.9))
 def test_an_embedding_model_whose_cosines_are_all_high_ranks_as_one_whose_are_spread(lexical, dense, weight, least):
     embedded = np.ones(len(dense), dtype=bool)
-    high = fusion.mix(lexical, least + (1 - least) * dense, embedded, weight)
-    np.testing.assert_allclose(high, fusion.mix(lexical, dense, embedded, weight), atol=1e-6)
+    high = mix(lexical, least + (1 - least) * dense, embedded, weight)
+    np.testing.assert_allclose(high, mix(lexical, dense, embedded, weight), atol=1e-6)
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ class Corpus:
 def read(bank: Bank, model: str, dimensions: int) -> Corpus:
     """Read all memories of a bank."""
     with bank.reading() as db:
-        n = indexing.count_memories(db)
+        n = db.table("memories").count
         ids, vectors = np.zeros(n, np.int64), np.zeros((n, dimensions), np.float32)
         terms: list[str] = []
         closed: set[int] = set()

@@ -22,8 +22,7 @@ from transformers import BertConfig, BertModel
 
 from graph.training.reader_data import PLAIN, Chat, by_chat, load_chats
 from memory.embedding import bert, e5
-from memory.embedding.bert import Array
-from memory.embedding.sentence_encoder import Parts, SentenceEncoder
+from memory.embedding.bert import Array, Parts, SentenceEncoder
 
 TRAINED = 4
 """Layers that are trained, from the top."""

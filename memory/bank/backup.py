@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory.bank import journal, schema
 from memory.bank.bank import Bank
-from memory.bank.connection import FAULTS, explain, is_fault, open_bank
+from memory.bank.connection import FAULTS, explain, has_log, is_fault, open_bank
 from memory.bank.unfinished import delete_unfinished, publish_new, unfinished_file
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.progress import Task
@@ -88,8 +88,7 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
         BankTooNew: a later Memoir wrote it; nothing was changed.
         BankUnavailable: the bank cannot be written; it is as it was.
     """
-    _refuse_foreign(path)
-    inspect(path)
+    inspect(path, refuse_foreign=True)
     try:
         bank.path.parent.mkdir(parents=True, exist_ok=True)
         with unfinished_file(bank.path) as new:
@@ -99,19 +98,6 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
         return RestoreResult(summary, before)
     except FAULTS as fault:
         raise BankUnavailable(f"{explain(bank.path, fault)}. It was left as it was") from fault
-
-
-def _refuse_foreign(path: Path) -> None:
-    try:
-        with closing(_open(path)) as conn:
-            version, foreign = conn.execute("PRAGMA user_version").fetchone()[0], schema.foreign_parts(conn)
-    except FAULTS as fault:
-        raise UnreadableFile(explain(path, fault)) from fault
-    if foreign and 0 < version <= schema.newest_version():
-        raise UnreadableFile(
-            f"{path} holds what no Memoir made ({', '.join(foreign[:3])}), which could run when the bank is read or "
-            "written. Nothing was changed. Restore another backup"
-        )
 
 
 def _build(new: Path, path: Path, bank: Bank) -> BankSummary:
@@ -163,11 +149,11 @@ def _move(old: Path, new: Path) -> None:
             file.replace(new.with_name(new.name + end))
 
 
-def inspect(path: Path, task: Task | None = None) -> BankSummary:
+def inspect(path: Path, task: Task | None = None, *, refuse_foreign: bool = False) -> BankSummary:
     """Check a bank's file and count what it holds.
 
     Raises:
-        UnreadableFile: it is missing, damaged or no bank.
+        UnreadableFile: it is missing, damaged or no bank, or holds more than a bank, if that is refused.
         BankTooNew: a later Memoir wrote it.
     """
     task = task or Task()
@@ -177,6 +163,11 @@ def inspect(path: Path, task: Task | None = None) -> BankSummary:
             newest = schema.newest_version()
             if version > newest:
                 raise BankTooNew(f"{path} is a bank of version {version}; this Memoir reads up to {newest}. Update it.")
+            if version and refuse_foreign and (foreign := schema.foreign_parts(conn)):
+                raise UnreadableFile(
+                    f"{path} holds what no Memoir made ({', '.join(foreign[:3])}), which could run when the bank is "
+                    "read or written. Nothing was changed. Restore another backup"
+                )
             if 0 < version < schema.FIRST_VERSION:
                 raise UnreadableFile(
                     f"{path} is a bank of version {version}; this Memoir reads version {schema.FIRST_VERSION} and "
@@ -201,8 +192,7 @@ def _open(path: Path) -> sqlite3.Connection:
     """A connection that writes nothing, not even beside the file, unless its log still holds a part of it."""
     if not path.is_file():
         raise UnreadableFile(f"{path} does not exist. Nothing was changed.") from FileNotFoundError(path)
-    log = path.with_name(path.name + "-wal")
-    how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    how = "mode=ro" if has_log(path) else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
 
 

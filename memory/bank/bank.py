@@ -290,14 +290,14 @@ class Bank(BankFile):
         """
         with self.reading() as db:
             clauses += f"WHERE {known_to(db, persona_id, '+m.persona_id')} ORDER BY cited.cited_by DESC, m.id"
-        return self.read_memories(clauses, {"persona": persona_id, "chat": chat_id})
+            return read_memories(db, clauses, {"persona": persona_id, "chat": chat_id})
 
     def memories_from_same_turns(self, persona_id: int, memory_id: int) -> list[Memory]:
         """All known memories from the turns of a memory, itself included, in the order in which they were stored."""
         of_turns = "SELECT memory_id FROM sources WHERE turn_id IN (SELECT turn_id FROM sources WHERE memory_id = :id)"
         with self.reading() as db:
             clauses = f"WHERE {known_to(db, persona_id, '+m.persona_id')} AND m.id IN ({of_turns}) ORDER BY m.id"
-        return self.read_memories(clauses, {"persona": persona_id, "id": memory_id})
+            return read_memories(db, clauses, {"persona": persona_id, "id": memory_id})
 
     def sources(self, persona_id: int, memory_id: int) -> list[Turn]:
         """The turns that a memory came from, in order."""

@@ -127,7 +127,7 @@ def open_bank(path: Path, *, create: bool = True) -> Database:
         sqlite3.Error: it cannot be opened or is no database.
     """
     _refuse_emptied(path)
-    db, version = _connect(str(path) if create else f"{path.absolute().as_uri()}?mode=rw", path)
+    db, version = _connect(path, "rwc" if create else "rw")
     try:
         _use_write_ahead_log(db.conn)
         if version < schema.newest_version():
@@ -147,8 +147,7 @@ def _refuse_emptied(path: Path) -> None:
     """
     if not path.is_file() or (status := path.stat()).st_size:
         return
-    log = path.with_name(path.name + "-wal")
-    if time.time() - status.st_mtime > BUSY_SECONDS or (log.exists() and log.stat().st_size):
+    if time.time() - status.st_mtime > BUSY_SECONDS or has_log(path):
         raise BankUnavailable(
             f"{path} is empty: it was never completed, or its content was lost. Nothing was changed. Restore a backup, "
             "or delete the file to begin a new bank"
@@ -162,19 +161,24 @@ def open_read_only(path: Path, fault: sqlite3.Error) -> Database:
         sqlite3.Error: the given fault, if the file alone does not hold everything: it is missing, of an earlier
             version, or part of it still stands in the log of a process that writes, or was stopped.
     """
-    log = path.with_name(path.name + "-wal")
-    if not path.exists() or (log.exists() and log.stat().st_size):
+    if not path.exists() or has_log(path):
         raise fault
-    db, version = _connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", path)
+    db, version = _connect(path, "ro&immutable=1")
     if version < schema.newest_version():
         db.close()
         raise fault
     return db
 
 
-def _connect(address: str, path: Path) -> tuple[Database, int]:
-    is_uri = address != str(path)
-    conn = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=is_uri)
+def has_log(path: Path) -> bool:
+    """Whether the write-ahead log of a bank holds anything, which its file may lack."""
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _connect(path: Path, mode: str) -> tuple[Database, int]:
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    conn = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
     try:
         conn.execute("PRAGMA foreign_keys = ON")
         conn.execute("PRAGMA secure_delete = ON")

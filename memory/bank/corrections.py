@@ -6,7 +6,7 @@ An edited memory is a new version; the old one is kept as history, retracted.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -73,7 +73,7 @@ def edit(bank: Bank, to: Memory) -> Memory:
             "valid_from": rows.format_time(to.valid_from),
             "valid_to": rows.format_time(to.valid_to),
         }
-        version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": _now()}
+        version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": rows.now()}
         insert(db, "memories", [{**old, **changed, **timed, **version}])
         # An edited statement no longer says what its turn alone says.
         _replace(db, to.persona_id, to.id, new_id, alone=old["store"] != "dialogue")
@@ -87,7 +87,7 @@ def mark_wrong(bank: Bank, persona_id: int, memory_id: int) -> None:
     with bank.writing() as db:
         wrong = _current(db, persona_id, memory_id)
         touched = _add_dependants(db, wrong)
-        facts.retract(db, persona_id, memory_id, _now())
+        facts.retract(db, persona_id, memory_id, rows.now())
         _record(db, wrong["persona_id"], "wrong", memory_id, None, touched)
 
 
@@ -176,7 +176,7 @@ def _current(db: Database, persona_id: int, memory_id: int) -> dict[str, Any]:
 def _replace(db: Database, persona_id: int, old_id: int, new_id: int, *, alone: bool = True) -> None:
     """Retract a memory in favour of another, which takes over its sources."""
     rows.copy_sources(db, old_id, new_id, alone=alone)
-    facts.retract(db, persona_id, old_id, _now())
+    facts.retract(db, persona_id, old_id, rows.now())
     db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (new_id, old_id))
 
 
@@ -200,7 +200,7 @@ def _add_dependants(db: Database, memory: Mapping[str, Any]) -> list[int]:
 def _record(
     db: Database, persona_id: int, kind: ChangeKind, memory_id: int, other_id: int | None, touched: Sequence[int]
 ) -> None:
-    row = {"persona_id": persona_id, "at": _now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}
+    row = {"persona_id": persona_id, "at": rows.now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}
     insert(db, "changes", [{**row, "touched": json.dumps(list(touched))}])
     journal.record(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id], by="Memory tab")
 
@@ -208,7 +208,3 @@ def _record(
 def _last(db: Database, persona_id: int) -> dict[str, Any] | None:
     query = "SELECT * FROM changes WHERE persona_id = ? ORDER BY id DESC LIMIT 1"
     return next(iter(db.query(query, [persona_id])), None)
-
-
-def _now() -> str | None:
-    return rows.format_time(datetime.now(UTC))

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import pairwise
+from datetime import datetime
+from itertools import groupby
 
 from sqlite_utils import Database
 
@@ -77,15 +77,15 @@ def record(
     if happened or listed:
         db.conn.execute(
             "INSERT INTO journal (at, action, request, persona_id, counts, memories) VALUES (?, ?, ?, ?, ?, ?)",
-            (rows.format_time(datetime.now(UTC)), action, by or _by.get(), persona_id, json.dumps(happened), listed),
+            (rows.now(), action, by or _by.get(), persona_id, json.dumps(happened), listed),
         )
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
     """Numbers in order, with runs as "7-12"."""
-    ordered = sorted(set(numbers))
-    breaks = [0, *(place for place, (a, b) in enumerate(pairwise(ordered), start=1) if b != a + 1), len(ordered)]
-    runs = (ordered[a:b] for a, b in pairwise(breaks) if a < b)
+    # Within a run, a number less its place is always the same.
+    by_run = groupby(enumerate(sorted(set(numbers))), lambda placed: placed[1] - placed[0])
+    runs = ([number for _, number in run] for _, run in by_run)
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 

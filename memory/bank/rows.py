@@ -65,6 +65,11 @@ def format_time(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
+def now() -> str:
+    """The present time as the bank keeps it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
 def parse_time(text: str | None, original: str | None = "") -> datetime | None:
     """A kept time; in the zone that its original string names, if that is an ISO time, so that "yesterday" said at
     half past midnight in Lisbon stays the day it was there."""
@@ -217,7 +222,7 @@ def memory_row(
         **key_columns(draft.speaker, draft.key or draft.text),
         **event_columns(draft.event),
         **relation_columns(draft),
-        "recorded_at": format_time(datetime.now(UTC)),
+        "recorded_at": now(),
         "valid_from": format_time(draft.valid_from or draft.said_at),
     }
 

@@ -42,7 +42,7 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
     if db.table("personas").count_where("name = ?", [name]):
         name = f"{name} ({draft.external_id})"
     traits = json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False)
-    changed = {"name": name, "traits": traits, "created_at": created_at or rows.format_time(datetime.now(UTC))}
+    changed = {"name": name, "traits": traits, "created_at": created_at or rows.now()}
     new = {"id": next_id(db, "personas"), **draft_columns(draft), **changed}
     insert(db, "personas", [new])
     made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [new["id"]])))
@@ -73,7 +73,7 @@ def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCo
         for memory_id in draft.retracts:
             retract(db, persona_id, memory_id, at)
     if fresh:
-        heard_at = rows.format_time(datetime.now(UTC)) if draft.source == "chat" else None
+        heard_at = rows.now() if draft.source == "chat" else None
         changed = "UPDATE sessions SET learned = 0, hidden = 0, heard_at = ? WHERE id = ?"
         db.conn.execute(changed, (heard_at, session_id))
         if draft.source == "chat":  # one that began with small talk has none yet

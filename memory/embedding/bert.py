@@ -1,4 +1,4 @@
-"""BERT networks of 384 dimensions on OpenVINO, with weights of 8 bits: shared by the sentence encoders and the reader.
+"""BERT networks of 384 dimensions on OpenVINO, with weights of 8 bits: the sentence encoders, and parts of the reader.
 
 Weights are quantized to bytes on loading. Where the processor has instructions for it (VNNI), OpenVINO quantizes
 activations to bytes, too, with a scale for each `GROUP` values of each token; elsewhere it computes in float32. No
@@ -8,6 +8,7 @@ scale depends on another text, so a result does not depend on the batch.
     words       (2, 16, 384)    the sums of their embeddings (word, position, type)
     masked      (2, 1, 1, 16)   0 for a token, -1e4 for padding: added to attention scores
     states      (2, 16, 384)    the last layer
+    share       (2, 1, 16)      1/5 (1/9) for each token, 0 for padding: a vector is the mean over its tokens
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import os
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +28,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from openvino import CompiledModel, Core, Model, Node
+    from tokenizers import Tokenizer  # noqa: TC004 (a tenth of a second to import)
 
 # Importing OpenVINO sends telemetry to its makers unless this package is missing.
 sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
@@ -88,12 +92,17 @@ def padded(tokens: Sequence[int]) -> int:
     return -(-len(tokens) // STEP) * STEP
 
 
-def batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Rows of one padded length to compute together, a power of two at a time, so that there are few shapes."""
+def rows_by_length(tokens: Sequence[Sequence[int]]) -> dict[int, list[int]]:
+    """The rows of texts, given as their tokens, by the padded length of the text."""
     by_length: dict[int, list[int]] = defaultdict(list)
     for row, ids in enumerate(tokens):
         by_length[padded(ids)].append(row)
-    for length, rows in by_length.items():
+    return by_length
+
+
+def batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Rows of one padded length to compute together, a power of two at a time, so that there are few shapes."""
+    for length, rows in rows_by_length(tokens).items():
         while rows:
             size = 1 << (min(len(rows), BATCH_TOKENS // length).bit_length() - 1)
             yield rows[:size]
@@ -138,16 +147,12 @@ def states(weights: Weights) -> tuple[Node, Node, Node]:
     words = op.parameter([-1, -1, DIMENSIONS], np.float32)
     masked = op.parameter([-1, 1, 1, -1], np.float32)
     x = norm(words, "embeddings.LayerNorm")
-    for number in range(_layers(weights)):
+    for number in range(sum(name.endswith("attention.self.query.weight") for name in weights)):
         layer = f"encoder.layer.{number}"
         x = norm(op.add(x, attend(x, f"{layer}.attention")), f"{layer}.attention.output.LayerNorm")
         hidden = op.gelu(dense(x, f"{layer}.intermediate.dense"), "erf")
         x = norm(op.add(x, dense(hidden, f"{layer}.output.dense")), f"{layer}.output.LayerNorm")
     return words, masked, x
-
-
-def _layers(weights: Weights) -> int:
-    return sum(name.endswith("attention.self.query.weight") for name in weights)
 
 
 def _quantize(weight: Array) -> Node:
@@ -166,6 +171,65 @@ def quantized(weight: Array) -> tuple[NDArray[np.uint8], Array, NDArray[np.uint8
     scale = (high - low) / 255
     zero = np.rint(-low / scale).astype(np.uint8)
     return np.clip(np.rint(grouped / scale) + zero, 0, 255).astype(np.uint8), scale, zero
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a package has of a model.
+
+    `words` gives the embeddings of token ids, (..., 384); `weights` are all others; `tokenizer` cuts what is too long.
+    """
+
+    tokenizer: Tokenizer
+    words: Callable[[NDArray[np.int64]], Array]
+    weights: Weights
+
+
+class SentenceEncoder:
+    """Embeds a text as the mean over the tokens of the last layer; safe to share among threads.
+
+    The weights come in a package, so that it needs neither PyTorch nor a converted copy of them.
+    """
+
+    dimensions = DIMENSIONS
+    query_prompt = document_prompt = ""
+
+    def __init__(self, parts: Parts) -> None:
+        from openvino import Model
+        from openvino import opset13 as op
+
+        self._tokenizer, self._words = parts.tokenizer, parts.words
+        token_type = parts.weights["embeddings.token_type_embeddings.weight"][0]
+        self._positions: Array = parts.weights["embeddings.position_embeddings.weight"] + token_type
+        # Not daemon threads: one that is inside OpenVINO when Python ends aborts the process. They are reused, because
+        # OpenVINO keeps state for each. A question has a thread of its own, so that it does not queue behind an import.
+        self._question, self._bulk = ThreadPoolExecutor(1), ThreadPoolExecutor(STREAMS)
+        words, masked, last = states(parts.weights)
+        share = op.parameter([-1, 1, -1], np.float32)
+        mean = op.squeeze(op.matmul(share, last, transpose_a=False, transpose_b=False), [1])
+        unit = op.normalize_l2(mean, [1], eps=1e-12, eps_mode="max")
+        self._network = compiled(Model([unit], [words, masked, share]))
+
+    def encode(self, texts: Sequence[str]) -> Array:
+        """Embed texts; float32 of shape (len(texts), 384), every row of length 1."""
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+        vectors = np.zeros((len(tokens), DIMENSIONS), dtype=np.float32)
+
+        def embed(rows: list[int]) -> None:
+            vectors[rows] = self._infer([tokens[row] for row in rows])
+
+        runs = list(batches(tokens))
+        pool = self._question if len(runs) == 1 else self._bulk
+        list(pool.map(embed, runs))
+        return vectors
+
+    def _infer(self, texts: Sequence[list[int]]) -> Array:
+        """The vectors of texts of one padded length, each given as its token ids."""
+        ids, is_token = fill(texts)
+        share = (is_token / is_token.sum(1, keepdims=True)).astype(np.float32)
+        words = self._words(ids) + self._positions[: ids.shape[1]]
+        vectors: Array = self._network.infer_new_request([words, mask(is_token), share[:, None]])[0]
+        return vectors
 
 
 def load(path: Path) -> dict[str, Array]:

@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.embedding import bert
-from memory.embedding.bert import DIMENSIONS, Array
-from memory.embedding.sentence_encoder import Parts, SentenceEncoder
+from memory.embedding.bert import DIMENSIONS, Array, Parts, SentenceEncoder
 from memory.errors import WrongModel
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ sentence-transformers uses (a cached hub id, or a folder).
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,29 +30,6 @@ vectors of two versions."""
 
 BATCH = 32
 """Texts of a batch at most."""
-
-STEP = 16
-"""Texts are padded to a multiple of so many tokens, and only texts of one padded length share a batch: a vector is then
-the same to the last bit whatever else is encoded, and there is less padding than in batches of sorted texts."""
-
-
-class Encoder(Protocol):
-    """A loaded model. A text's vector is the same to the last bit whatever else is encoded, and in any thread."""
-
-    @property
-    def dimensions(self) -> int:
-        """The length of a vector."""
-
-    @property
-    def query_prompt(self) -> str:
-        """What stands before a question that is compared with documents."""
-
-    @property
-    def document_prompt(self) -> str:
-        """What stands before a document that is compared with questions."""
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Embed one text or more; float32 of shape (len(texts), dimensions), every row of length 1."""
 
 
 PACKAGED: Mapping[str, type[minilm.MiniLM | e5.E5]] = {e5.NAME: e5.E5, minilm.NAME: minilm.MiniLM}
@@ -150,9 +126,29 @@ class LibraryEncoder:
         return next(filter(None, map(self._model.prompts.get, names)), "")
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
-        with self._lock:
-            return _encode(self._model, texts)
+        """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1.
+
+        Only texts of one padded length share a batch: a vector is then the same to the last bit whatever else is
+        encoded, and there is less padding than in batches of sorted texts.
+        """
+        import torch
+
+        tokenizer: Any = self._model.tokenizer
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        with self._lock, torch.inference_mode():
+            tokens = tokenizer(list(texts), truncation=True, max_length=self._model.max_seq_length)
+            for length, rows in bert.rows_by_length(tokens["input_ids"]).items():
+                for batch in (rows[start : start + BATCH] for start in range(0, len(rows), BATCH)):
+                    inputs = {name: [values[row] for row in batch] for name, values in tokens.items()}
+                    padded = tokenizer.pad(inputs, padding="max_length", max_length=length, return_tensors="pt")
+                    embedded = self._model.forward(dict(padded.to(self._model.device)))["sentence_embedding"]
+                    unit = torch.nn.functional.normalize(embedded.float(), dim=1)
+                    vectors[batch] = unit.cpu().numpy()
+        return vectors
+
+
+Encoder = bert.SentenceEncoder | LibraryEncoder
+"""A loaded model. A text's vector is the same to the last bit whatever else is encoded, and in any thread."""
 
 
 def _sentence_transformer(model: str) -> SentenceTransformer:
@@ -162,24 +158,3 @@ def _sentence_transformer(model: str) -> SentenceTransformer:
 
     disable_progress_bar()  # type: ignore[no-untyped-call]
     return SentenceTransformer(model)
-
-
-def _encode(encoder: SentenceTransformer, texts: Sequence[str]) -> Vectors:
-    import torch
-
-    tokenizer: Any = encoder.tokenizer
-    tokens = tokenizer(list(texts), truncation=True, max_length=encoder.max_seq_length)
-    names = tokens.keys()
-    by_length: dict[int, list[int]] = defaultdict(list)
-    for row, ids in enumerate(tokens["input_ids"]):
-        by_length[-(-len(ids) // STEP) * STEP].append(row)
-    vectors = np.zeros((len(texts), encoder.get_embedding_dimension() or 0), dtype=np.float32)
-    for length, rows in by_length.items():
-        for start in range(0, len(rows), BATCH):
-            batch = rows[start : start + BATCH]
-            inputs = {name: [tokens[name][row] for row in batch] for name in names}
-            padded = tokenizer.pad(inputs, padding="max_length", max_length=length, return_tensors="pt")
-            with torch.inference_mode():
-                embedded = encoder.forward(dict(padded.to(encoder.device)))["sentence_embedding"]
-            vectors[batch] = torch.nn.functional.normalize(embedded.float(), dim=1).cpu().numpy()
-    return vectors

@@ -6,8 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory.embedding.bert import Array
-from memory.embedding.sentence_encoder import Parts, SentenceEncoder
+from memory.embedding.bert import Array, Parts, SentenceEncoder
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -10,7 +10,7 @@ contains any of it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,23 +72,14 @@ class ForgetReport:
     @property
     def about_uploads(self) -> str:
         """The uploads that go, in a sentence; empty if there are none."""
+        if not self.uploads:
+            return ""
         names = ", ".join(path.name for path in self.uploads)
-        return (
-            f"Deleted as well, since they contain some of it: uploads that wait to be imported ({names})."
-            if names
-            else ""
-        )
+        return f"Deleted as well, since they contain some of it: uploads that wait to be imported ({names})."
 
     def __add__(self, other: "ForgetReport") -> "ForgetReport":
-        return ForgetReport(
-            self.memories + other.memories,
-            self.turns + other.turns,
-            self.sessions + other.sessions,
-            self.residue + other.residue,
-            (self.lines + other.lines)[:PREVIEW_LINES],
-            tuple(dict.fromkeys(self.copies + other.copies)),
-            tuple(dict.fromkeys(self.uploads + other.uploads)),
-        )
+        both = ForgetReport(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        return replace(both, lines=both.lines[:PREVIEW_LINES], uploads=tuple(dict.fromkeys(both.uploads)))
 
 
 def preview_persona(bank: Bank, persona_id: int) -> ForgetReport:

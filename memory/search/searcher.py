@@ -18,9 +18,8 @@ from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine.candidates import select
 from memory.search.engine.index import Index, IndexCache
 from memory.search.engine.postings import reference_bm25, term_code
-from memory.search.fusion import Scores
 from memory.search.names import possible_names
-from memory.search.scoring import Breakdown, Candidates, SearchSettings, Subject, overlapping, score
+from memory.search.scoring import Breakdown, Candidates, Scores, SearchSettings, Subject, overlapping, score
 from memory.search.tokens import query_terms
 from memory.types import QUESTION, STORES, DropReason, Hit, Memory
 
@@ -117,7 +116,12 @@ class Searcher:
     ) -> tuple[Candidates, NDArray[np.bool_]]:
         """The memories to score, and which of them are pinned, shape (m,)."""
         queries = [query_terms(view.text) for view in views]
-        lexical = _lexical_scores(db, persona_id, index, queries, as_of, settings)
+        if settings.dense_weight == 1:
+            lexical = np.zeros((len(queries), len(index)))
+        elif settings.ranker == "rank-bm25":
+            lexical = reference_bm25(indexing.index_terms(db, visible_personas(db, persona_id)), queries)
+        else:
+            lexical = index.lexical_scores(queries, as_of)
         dense = index.dense_scores(np.stack([view.vector for view in views]))
         rows = select(index, lexical, dense, as_of, subject.sure_spans, max(settings.k, settings.depth))
         pinned = index.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
@@ -141,22 +145,6 @@ class Searcher:
             self._indexes = IndexCache(self.embedder.model, self.embedder.dimensions)
         with self.bank.reading_snapshot() as db:
             yield db, self._indexes.get(db, *(visible_personas(db, persona_id) if joined else [persona_id]))
-
-
-def _lexical_scores(
-    db: Database,
-    persona_id: int,
-    index: Index,
-    queries: Sequence[Sequence[str]],
-    as_of: datetime,
-    settings: SearchSettings,
-) -> Scores:
-    """BM25 of every memory for the terms of every view, shape (views, n)."""
-    if settings.dense_weight == 1:
-        return np.zeros((len(queries), len(index)))
-    if settings.ranker == "rank-bm25":
-        return reference_bm25(indexing.index_terms(db, visible_personas(db, persona_id)), queries)
-    return index.lexical_scores(queries, as_of)
 
 
 def _rank(

@@ -17,8 +17,7 @@ from graph.understanding import matters
 from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from memory.bank.queries.told import known_facts, name_told, upcoming
-from memory.search.fusion import Scores
-from memory.search.scoring import SearchSettings
+from memory.search.scoring import Scores, SearchSettings
 from memory.search.searcher import View
 from memory.search.tokens import content_terms
 from memory.types import Hit, Memory

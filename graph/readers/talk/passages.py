@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.search.fusion import Scores, mix
-from memory.search.scoring import SearchSettings
+from memory.search.scoring import Scores, SearchSettings, mix
 from memory.search.tokens import content_terms
 from memory.types import Memory
 

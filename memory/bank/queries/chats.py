@@ -39,9 +39,7 @@ def change_chat(bank: Bank, chat: Session, **columns: str | int) -> None:
 def last_chat(bank: Bank) -> Session | None:
     """The chat in which something was said last."""
     last = "(SELECT max(id) FROM turns WHERE session_id = s.id)"
-    with bank.reading() as db:
-        found = list(db.query(f"{SESSION} WHERE s.source = 'chat' AND NOT s.hidden ORDER BY {last} DESC LIMIT 1"))
-    return rows.session(found[0]) if found else None
+    return _first_session(bank, f"WHERE s.source = 'chat' AND NOT s.hidden ORDER BY {last} DESC", {})
 
 
 def find_chat(bank: Bank, chat_id: str, persona_id: int | None = None) -> Session | None:
@@ -49,13 +47,16 @@ def find_chat(bank: Bank, chat_id: str, persona_id: int | None = None) -> Sessio
 
     Two imports may name their conversations alike.
     """
-    query = (
-        f"{SESSION} WHERE s.external_id = :chat AND :chat <> '' OR s.external_id = '' AND 'session-' || s.id = :chat "
-        "ORDER BY s.persona_id = :persona DESC, s.source = 'chat' DESC, s.id LIMIT 1"
+    clauses = (
+        "WHERE s.external_id = :chat AND :chat <> '' OR s.external_id = '' AND 'session-' || s.id = :chat "
+        "ORDER BY s.persona_id = :persona DESC, s.source = 'chat' DESC, s.id"
     )
+    return _first_session(bank, clauses, {"chat": chat_id, "persona": persona_id})
+
+
+def _first_session(bank: Bank, clauses: str, values: Mapping[str, object]) -> Session | None:
     with bank.reading() as db:
-        found = list(db.query(query, {"chat": chat_id, "persona": persona_id}))
-    return rows.session(found[0]) if found else None
+        return next((rows.session(row) for row in db.query(f"{SESSION} {clauses} LIMIT 1", dict(values))), None)
 
 
 def citations(bank: Bank, session_id: int) -> Mapping[int, Mapping[int, int]]:

@@ -57,12 +57,6 @@ def hashes_without_vector(db: Database, model: str, persona_id: int, after: int,
     return {key_hash for (key_hash,) in db.conn.execute(query, (persona_id, after, before, model))}
 
 
-def lacks_vectors(db: Database, model: str, persona_id: int, after: int, before: int) -> bool:
-    """Whether any of these memories has no vector of a model."""
-    query = f"SELECT 1 {_WITHOUT_VECTOR} LIMIT 1"
-    return db.conn.execute(query, (persona_id, after, before, model)).fetchone() is not None
-
-
 def store_vectors(db: Database, model: str, vectors: Mapping[str, bytes]) -> None:
     """Store vectors by the hash of their key, except those whose key was deleted while they were computed."""
     query = "SELECT DISTINCT key_hash FROM memories WHERE key_hash IN (SELECT value FROM json_each(?))"
@@ -71,11 +65,6 @@ def store_vectors(db: Database, model: str, vectors: Mapping[str, bytes]) -> Non
         "INSERT OR IGNORE INTO vectors (model, key_hash, vector) VALUES (?, ?, ?)",
         [(model, key_hash, vector) for key_hash, vector in vectors.items() if key_hash in existing],
     )
-
-
-def count_memories(db: Database) -> int:
-    """The number of all memories of a bank."""
-    return db.table("memories").count
 
 
 def words_and_vectors(db: Database, model: str) -> Iterator[tuple[int, str, str | None, bytes | None]]:

@@ -11,7 +11,6 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from memory.bank import rows
@@ -99,7 +98,7 @@ def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -
         found = list(db.query(query, _values(persona_id, during)))
     kept = [row for row in found if row["pinned"] or _is_understandable(row)]
     repeated = _repeated(_candidate(row) for row in kept if not row["pinned"])
-    now = rows.format_time(datetime.now(UTC)) or ""
+    now = rows.now()
     groups = {row["id"]: group_of(row, now) for row in kept if row["inside"] and row["id"] not in repeated}
 
     def place(row: rows.Row) -> tuple[bool, int, bool, str]:

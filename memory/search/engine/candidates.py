@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from memory.search.engine.index import DenseScores, Index, Mask, Rows
 from memory.search.engine.segments import MAX_ROWS
-from memory.search.fusion import Scores
-from memory.search.scoring import DIALOGUE
+from memory.search.scoring import DIALOGUE, Scores
 from memory.types import STORES, TimeSpan
 
 COARSE = 3000

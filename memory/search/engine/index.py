@@ -19,9 +19,8 @@ from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
 from memory.search.engine.packing import Gap
 from memory.search.engine.postings import bm25, term_code
-from memory.search.engine.segments import Columns, Segment
-from memory.search.fusion import Scores
-from memory.search.scoring import DIALOGUE, Candidates, overlapping
+from memory.search.engine.segments import Columns, Segment, column
+from memory.search.scoring import DIALOGUE, Candidates, Scores, overlapping
 from memory.types import SEMANTIC, STORES, SUMMARY, TimeSpan
 
 Rows = NDArray[np.intp]
@@ -91,10 +90,9 @@ class Index:
     @classmethod
     def build(cls, state: BankState, parts: Sequence[Segment], closed: EndTimes, retracted: EndTimes) -> "Index":
         """The index that these segments make up."""
-        columns = [part.columns for part in parts]
         starts = np.cumsum([0, *map(len, parts)])
-        stores = np.concatenate([np.zeros(0, dtype=np.int8), *(c.stores for c in columns)])
-        latest = max((float(c.known_since.max()) for c in columns), default=-np.inf)
+        stores = column(parts, "stores")
+        latest = max((float(part.columns.known_since.max()) for part in parts), default=-np.inf)
         turns = np.flatnonzero(stores == DIALOGUE)
         size = sum(part.size for part in parts) + stores.nbytes + turns.nbytes
         return cls(state, tuple(parts), starts, stores, turns, latest, *closed, *retracted, size)
@@ -109,16 +107,15 @@ class Index:
             indexes of 5 and 3 rows, the last row said by a persona: n = 8, row 7 is hidden
         """
         offsets = np.cumsum([0, *map(len, indexes)])
-        columns = [part.columns for index in indexes for part in index.segments]
-        ids = np.concatenate([np.zeros(0, dtype=np.int64), *(c.ids for c in columns)])
-        by_user = np.concatenate([np.zeros(0, dtype=np.int8), *(c.by_user for c in columns)])
-        is_hidden = (by_user == 0) | np.isin(ids, summaries)
+        parts = [part for index in indexes for part in index.segments]
+        ids = column(parts, "ids")
+        is_hidden = (column(parts, "by_user") == 0) | np.isin(ids, summaries)
         is_hidden[: offsets[1]] = False
         hidden, closed = np.flatnonzero(is_hidden), np.flatnonzero(np.isin(ids, list(ended)))
         shifted = list(zip(indexes, offsets, strict=False))
         joined = cls.build(
             indexes[0].state,
-            [part for index in indexes for part in index.segments],
+            parts,
             (
                 np.concatenate([*(index.closed_rows + start for index, start in shifted), closed]),
                 np.concatenate([*(index.closed_at for index in indexes), [ended[i] for i in ids[closed].tolist()]]),
@@ -145,15 +142,11 @@ class Index:
 
     def rows_of(self, ids: Sequence[int]) -> Rows:
         """The rows of these memory ids, ascending; ids that do not exist are left out."""
-        if not ids:
-            return np.zeros(0, dtype=np.intp)
-        all_ids = np.concatenate([np.zeros(0, dtype=np.int64), *(part.columns.ids for part in self.segments)])
-        return np.flatnonzero(np.isin(all_ids, np.array(sorted(ids), dtype=np.int64)))
+        return np.flatnonzero(np.isin(column(self.segments, "ids"), ids)) if ids else np.zeros(0, dtype=np.intp)
 
     def overlapping(self, spans: Sequence[TimeSpan]) -> Mask:
         """Which memories are about a time in one of the spans; shape (n,)."""
-        starts = np.concatenate([part.columns.starts for part in self.segments])
-        ends = np.concatenate([part.columns.ends for part in self.segments])
+        starts, ends = column(self.segments, "starts"), column(self.segments, "ends")
         facts = np.isin(self.stores[self.closed_rows], FACTS)
         ends[self.closed_rows[facts]] = self.closed_at[facts]
         return overlapping(starts, ends, spans)
@@ -181,12 +174,9 @@ class Index:
     def main_speakers(self, speakers: Sequence[int], moment: datetime) -> frozenset[int]:
         """Those of the speakers, given as term codes, who said `MAIN_SPEAKER_SHARE` of all turns by that moment."""
         turns = self.known_at(moment) & (self.stores == DIALOGUE)
-        counts = dict.fromkeys(speakers, 0)
-        for part, (start, end) in zip(self.segments, pairwise(self.starts), strict=True):
-            for speaker in counts:
-                counts[speaker] += int(np.count_nonzero((part.columns.speakers == speaker) & turns[start:end]))
-        least = MAIN_SPEAKER_SHARE * np.count_nonzero(turns)
-        return frozenset(speaker for speaker, count in counts.items() if count > least)
+        of_turns = column(self.segments, "speakers")[turns]
+        least = MAIN_SPEAKER_SHARE * len(of_turns)
+        return frozenset(speaker for speaker in speakers if np.count_nonzero(of_turns == speaker) > least)
 
     def document_frequencies(self, terms: Sequence[str], moment: datetime) -> tuple[int, dict[str, int]]:
         """How many memories were known by that moment, and how many of them contain each of the terms."""
@@ -198,10 +188,7 @@ class Index:
         return int(np.count_nonzero(known)), counts
 
     def candidates(self, rows: Rows, share_in_vocabulary: Scores, lexical: Scores, dense: Scores) -> Candidates:
-        """The candidates at m ascending rows.
-
-        `share_in_vocabulary` is the legible share of each view; both scores are (views, m).
-        """
+        """The candidates at m ascending rows; `share_in_vocabulary` has shape (views,), both scores (views, m)."""
         parts = list(self.split(rows))
         columns = Columns.concatenate([part.columns.take(of_part) for part, of_part in parts])
         valid_until = np.full(len(rows), np.inf)
@@ -295,13 +282,11 @@ class IndexCache:
         packed = packing.list_packed(db, persona_id, self.model)
         loaded = {part.number: part for part in old.segments} if old else {}
         parts = [loaded.get(p.number) or packing.load(db, p.number) for p in packed]
-        gaps = packing.gaps_between(persona_id, packed)
-        if old is None or old.state.rewritten != state.rewritten:
-            parts += [part for gap in gaps for part in self._read(db, gap)]
-        else:
-            parts += [part for gap in gaps for part in self._extend(db, gap, old)]
+        current = old if old is not None and old.state.rewritten == state.rewritten else None
+        for gap in packing.gaps_between(persona_id, packed):
+            parts += self._read(db, gap) if current is None else self._extend(db, gap, current)
         parts.sort(key=lambda part: int(part.columns.ids[0]))
-        closed, retracted = (_end_times(db, persona_id, parts, column) for column in ("valid_to", "taken_back"))
+        closed, retracted = (_end_times(db, persona_id, parts, kind) for kind in ("valid_to", "taken_back"))
         return Index.build(state, parts, closed, retracted)
 
     def _read(self, db: Database, gap: Gap, after: int = 0) -> Iterator[Segment]:
@@ -328,13 +313,13 @@ class IndexCache:
         return parts
 
 
-def _end_times(db: Database, persona_id: int, parts: Sequence[Segment], column: str) -> EndTimes:
+def _end_times(db: Database, persona_id: int, parts: Sequence[Segment], kind: str) -> EndTimes:
     """The rows of the memories that have a time in a column ("valid_to", "taken_back"), and that time."""
     ended = db.conn.execute(
-        f"SELECT id, unixepoch({column}) FROM memories WHERE persona_id = ? AND {column} IS NOT NULL", (persona_id,)
+        f"SELECT id, unixepoch({kind}) FROM memories WHERE persona_id = ? AND {kind} IS NOT NULL", (persona_id,)
     ).fetchall()
     if not ended:
         return np.zeros(0, dtype=np.intp), np.zeros(0)
     ids_and_times = np.array(sorted(ended))
-    rows = np.searchsorted(np.concatenate([part.columns.ids for part in parts]), ids_and_times[:, 0])
+    rows = np.searchsorted(column(parts, "ids"), ids_and_times[:, 0])
     return rows, ids_and_times[:, 1].astype(np.float64)

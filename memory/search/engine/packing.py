@@ -120,7 +120,7 @@ def _next_run(db: Database, model: str, gap: Gap) -> Packed | None:
     if len(ids) < MIN_ROWS:
         return None
     first, last, size = ids[-1], ids[0], len(ids)
-    if indexing.lacks_vectors(db, model, gap.persona_id, first - 1, last + 1):
+    if indexing.newest_keys_without_vector(db, model, gap.persona_id, first - 1, last + 1, limit=1):
         return None
     for previous in reversed(gap.preceding):
         if previous.size >= MERGE_BELOW * size or size + previous.size > MAX_ROWS:

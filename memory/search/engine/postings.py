@@ -118,15 +118,18 @@ def bm25(
     """
     lengths = np.concatenate([part.lengths for part in parts])
     scores = np.zeros((len(queries), len(lengths)))
-    terms = _look_up(parts, queries, known)
+    terms = list(dict.fromkeys(term for query in queries for term in query))
     if not terms:
         return scores
     terms_of_views = [np.array([term in query for term in terms]) for query in queries]
-    weights = np.array([weight * (K1 + 1) for weight, _ in terms.values()])
+    codes = [term_code(term) for term in terms]
+    slices_of_parts = [part.look_up(codes) for part in parts]
     counted = lengths if known is None else lengths[known]
+    frequencies = _frequencies(parts, slices_of_parts, known)
+    weights = np.array([idf(len(counted), frequency) * (K1 + 1) for frequency in frequencies])
     mean = max(float(counted.mean()) if len(counted) else 0.0, 1e-9)
     start = 0
-    for part, slices in zip(parts, zip(*(slices for _, slices in terms.values()), strict=True), strict=True):
+    for part, slices in zip(parts, slices_of_parts, strict=True):
         of_part = scores[:, start : start + len(part.lengths)]
         start += len(part.lengths)
         sizes = [at.stop - at.start for at in slices]
@@ -139,24 +142,19 @@ def bm25(
     return scores
 
 
-def _look_up(
-    parts: Sequence[Postings], queries: Sequence[Sequence[str]], known: NDArray[np.bool_] | None
-) -> dict[str, tuple[float, list[slice]]]:
-    """The idf of each term of the queries among the known rows, and its slice of each of the parts."""
-    terms = list(dict.fromkeys(term for query in queries for term in query))
-    codes, sizes = [term_code(term) for term in terms], [len(part.lengths) for part in parts]
-    total = sum(sizes) if known is None else int(np.count_nonzero(known))
-    known_of_parts = [None] * len(parts) if known is None else np.split(known, np.cumsum(sizes)[:-1])
-    by_part = [part.look_up(codes) for part in parts]
-    found = {}
-    for n, term in enumerate(terms):
-        slices = [of_part[n] for of_part in by_part]
-        frequency = sum(
-            at.stop - at.start if of_part is None else int(np.count_nonzero(of_part[part.rows[at]]))
-            for part, of_part, at in zip(parts, known_of_parts, slices, strict=True)
-        )
-        found[term] = (idf(total, frequency), slices)
-    return found
+def _frequencies(
+    parts: Sequence[Postings], slices_of_parts: Sequence[Sequence[slice]], known: NDArray[np.bool_] | None
+) -> list[int]:
+    """How many of the known rows contain each term, given by its slices of the parts."""
+    frequencies, start = np.zeros(len(slices_of_parts[0]), dtype=np.int64), 0
+    for part, slices in zip(parts, slices_of_parts, strict=True):
+        if known is None:
+            frequencies += [at.stop - at.start for at in slices]
+        else:
+            of_part = known[start : start + len(part.lengths)]
+            frequencies += [np.count_nonzero(of_part[part.rows[at]]) for at in slices]
+        start += len(part.lengths)
+    return [int(frequency) for frequency in frequencies]
 
 
 def reference_bm25(documents: list[list[str]], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:

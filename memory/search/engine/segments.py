@@ -92,6 +92,9 @@ class Columns:
         return Columns(*(getattr(self, f.name)[rows] for f in fields(self)))
 
 
+_NO_ROWS = Columns.build([()] * len(_SQL))
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """At most `MAX_ROWS` memories of one persona.
@@ -135,6 +138,11 @@ class Segment:
         embedded, head = self.embedded.copy(), self.vectors.head.copy()
         embedded[rows[here]], head[rows[here]] = True, vectors[here]
         return replace(self, embedded=embedded, vectors=SegmentVectors.unpacked(head))
+
+
+def column(parts: Sequence[Segment], name: str) -> NDArray[Any]:
+    """One of the `Columns` of all rows of some segments, in order."""
+    return np.concatenate([getattr(columns, name) for columns in (_NO_ROWS, *(part.columns for part in parts))])
 
 
 def merge(first: Segment, second: Segment) -> Segment:
