@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.benchmarks.longmemeval.official_judge import UnreadableLabels, hypothesis, read_labels
+from eval.benchmarks.longmemeval.metrics import UnreadableLabels, hypothesis, read_labels
 from eval.types import Gold, Prediction, Probe, Sample, Verdict
 
 

@@ -11,8 +11,7 @@ import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
 from eval.benchmarks import PRESETS
 from eval.benchmarks.perltqa import training
-from eval.benchmarks.perltqa.adapter import labelled_questions, load
-from eval.benchmarks.perltqa.split import SIZES, split
+from eval.benchmarks.perltqa.adapter import SIZES, labelled_questions, load, split
 from eval.benchmarks.types import NEEDS
 from eval.play.understanding.trained_kinds import RECORD, NotTrained, SeenInTraining, TrainedKinds
 from eval.runs.evaluator import Evaluator

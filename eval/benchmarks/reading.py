@@ -1,7 +1,7 @@
 """What all adapters share: find the file, group an importer's records by history, and name and date probes."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +10,7 @@ from eval.types import History, Probe
 from memory.bank.rows import digest
 from memory.dates.expressions import last_moment
 from memory.errors import UnreadableFile
-from memory.importers.reading.fields import parse_iso_moment
+from memory.importers.reading.fields import Fields, parse_iso_moment
 from memory.importers.reading.source import Record, read_head
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
@@ -58,10 +58,22 @@ class UniqueIds:
         self._given[name] += 1
         return name if self._given[name] == 1 else f"{name}-{self._given[name]}"
 
+    def make_in(self, fields: Fields, field_name: str, name: str) -> str:
+        """As `make`, and report a name that was used before with the field that gives it."""
+        unique = self.make(name)
+        if unique != name:
+            fields.report(field_name, f"used before; kept as {unique}")
+        return unique
+
 
 def short_digest(*parts: object) -> str:
     """A short digest of contents, so that an id does not depend on the order of the file."""
     return digest(*parts)[:DIGEST_LENGTH]
+
+
+def texts(fields: Fields, name: str) -> Iterator[tuple[str, str]]:
+    """Each element of a list as text, numbers too, with its place; of what is neither, the text is empty."""
+    return ((Fields({"id": value}, place, fields.skips).text("id"), place) for value, place in fields.items(name))
 
 
 def in_file(file: Path, skip: Skip) -> Skip:

@@ -8,7 +8,7 @@ from typing import Any
 from tabulate import tabulate
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.benchmarks.longmemeval.official_judge import read_labels
+from eval.benchmarks.longmemeval.metrics import read_labels
 from eval.cli.output import COMMANDS, DATA, HALF, JOBS, JSON, LIMIT, SAMPLE, progress_bars, show
 from eval.play.execute import ENGINES
 from eval.play.systems import registry

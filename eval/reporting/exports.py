@@ -10,8 +10,7 @@ from typing import Any
 from eval.benchmarks import BENCHMARKS
 from eval.benchmarks.dialsim.metrics import answer_log
 from eval.benchmarks.locomo.metrics import qa_line
-from eval.benchmarks.longmemeval.metrics import retrieval_log_line
-from eval.benchmarks.longmemeval.official_judge import hypothesis
+from eval.benchmarks.longmemeval.metrics import hypothesis, retrieval_log_line
 from eval.metrics.evidence import item_ranking, session_ranking
 from eval.metrics.scores import Scored, score
 from eval.play.systems.contract import MEMOIR

@@ -23,19 +23,17 @@ What is remembered is what `memory.importers.benchmarks.longmemeval` reads. One 
 - Where a session id occurs twice, the first session is the evidence.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, read_asked_at
+from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, read_asked_at, texts
 from eval.types import Gold, History, Probe
 from memory.importers.benchmarks import longmemeval as importer
-from memory.importers.reading.fields import Fields, json_type, parse_with_format
+from memory.importers.reading.fields import Fields, json_type, list_objects, parse_with_format
 from memory.importers.reading.json_stream import format_place, stream_values
-from memory.types import SessionDraft, Skip
+from memory.types import Skip
 
 TITLE = "LongMemEval"
 
@@ -59,22 +57,16 @@ def load(path: Path) -> Iterator[History]:
         (imported,) = gather(importer.read_question(place[0], value))
         imported.skips.extend(early_skips)
         early_skips.clear()
-        yield _history(Fields(value, format_place(place), imported.skips), imported, ids)
-
-
-def _history(fields: Fields, imported: ImportedHistory, ids: UniqueIds) -> History:
-    name = ids.make(imported.persona.external_id)
-    if name != imported.persona.external_id:
-        fields.report("question_id", f"used before; kept as {name}")
-    probe = _probe(fields, imported, name)
-    return imported.history(name, [probe] if probe else [])
+        fields = Fields(value, format_place(place), imported.skips)
+        name = ids.make_in(fields, "question_id", imported.persona.external_id)
+        probe = _probe(fields, imported, name)
+        yield imported.history(name, [probe] if probe else [])
 
 
 def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None:
-    for needed in ("question_id", "question", "question_type", "answer"):
-        if not fields.text(needed).strip():
-            fields.report(needed, "missing; the question is not asked")
-            return None
+    needed = ("question_id", "question", "question_type", "answer")
+    if not all(fields.required_text(each, "missing; the question is not asked") for each in needed):
+        return None
     asked_at = _read_asked_at(fields, imported)
     evidence = _evidence(fields)
     kept = [e for e in evidence if _can_be_recalled(e, fields, imported, asked_at)]
@@ -130,35 +122,31 @@ class _Evidence:
 
 def _evidence(fields: Fields) -> list[_Evidence]:
     """The haystack sessions that are named as evidence; named sessions that are missing are noted."""
-    ids = [Fields({"id": value}, "").text("id") for value in _list(fields, "haystack_session_ids")]
-    times, first = Counter(ids), {name: n for n, name in reversed(list(enumerate(ids)))}
-    sessions = _list(fields, importer.SESSIONS)
-    found: list[_Evidence] = []
-    for value, place in fields.items("answer_session_ids"):
-        name = Fields({"id": value}, place, fields.skips).text("id")
-        if name not in first:
+    unreported = Fields(fields.values, "")
+    ids = [name for name, _ in texts(unreported, "haystack_session_ids")]
+    sessions = [session for session, _ in unreported.items(importer.SESSIONS)]
+    found: dict[str, _Evidence] = {}
+    for name, place in texts(fields, "answer_session_ids"):
+        times = ids.count(name)
+        if not times:
             fields.skips.append(Skip(place, f"evidence {name!r} is not in the haystack; left out"))
             continue
-        if times[name] > 1:
-            fields.skips.append(
-                Skip(place, f"evidence {name!r} is {times[name]} times in the haystack; the first is meant")
-            )
-        if name not in (e.session for e in found):
-            number = first[name]
-            found.append(_marked(name, sessions[number] if number < len(sessions) else None))
-    return found
+        if times > 1:
+            fields.skips.append(Skip(place, f"evidence {name!r} is {times} times in the haystack; the first is meant"))
+        number = ids.index(name)
+        found[name] = _marked(name, sessions[number] if number < len(sessions) else None)
+    return list(found.values())
 
 
 def _marked(name: str, session: object) -> _Evidence:
-    turns = [(n, turn) for n, turn in enumerate(session if isinstance(session, list) else [], start=1)]
-    marked = {f"{name}_{n}": turn for n, turn in turns if isinstance(turn, dict) and turn.get("has_answer") is True}
+    turns = enumerate(list_objects(session, "", []), start=1)
+    marked = {f"{name}_{n}": turn.values for n, turn in turns if turn.values.get("has_answer") is True}
     return _Evidence(name, tuple(marked), tuple(turn for turn in marked if marked[turn].get("role") == "user"))
 
 
 def _can_be_recalled(evidence: _Evidence, fields: Fields, imported: ImportedHistory, asked_at: datetime) -> bool:
     """Whether evidence is stored and not dated after the question."""
-    stored: dict[str, SessionDraft] = {session.external_id: session for session in imported.sessions}
-    session = stored.get(evidence.session)
+    session = next((each for each in imported.sessions if each.external_id == evidence.session), None)
     if session is None:
         fields.report("answer_session_ids", f"evidence {evidence.session!r} has no text; left out")
         return False
@@ -167,8 +155,3 @@ def _can_be_recalled(evidence: _Evidence, fields: Fields, imported: ImportedHist
         fields.report("answer_session_ids", late)
         return False
     return True
-
-
-def _list(fields: Fields, name: str) -> list[Any]:
-    value = fields.values.get(name)
-    return value if isinstance(value, list) else []

@@ -1,18 +1,30 @@
-"""LongMemEval's own metrics of a ranking.
+"""LongMemEval's own metrics of a ranking, and answers for its own judge script.
 
-They are those of `src/retrieval/eval_utils.py` and `run_retrieval.py` in github.com/xiaowu0162/LongMemEval (Wu et al.
-2025, section 3.3). The script indexes what the user says only, so that evidence is the user's marked turns, and leaves
-out the questions without any (51 of 470; until April 2025 it gave them a recall of 1). Its figures can be compared with
-those of a run that indexes the user's turns alone (`indexed=user`).
+The metrics are those of `src/retrieval/eval_utils.py` and `run_retrieval.py` in github.com/xiaowu0162/LongMemEval (Wu
+et al. 2025, section 3.3). The script indexes what the user says only, so that evidence is the user's marked turns, and
+leaves out the questions without any (51 of 470; until April 2025 it gave them a recall of 1). Its figures can be
+compared with those of a run that indexes the user's turns alone (`indexed=user`).
+
+The judge script, `src/evaluation/evaluate_qa.py`, reads one object a line, `{"question_id": "q17", "hypothesis": "In
+Porto."}`, asks a judging model about each, and writes beside its input `<file>.eval-results-<model>`: the same lines
+with the label added,
+
+    {"question_id": "q17", "hypothesis": "In Porto.", "autoeval_label": {"model": "gpt-4o-2024-08-06", "label": true}}
+
+It has no third state: a reply without "yes" is labelled false.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Sequence, Set
+from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, StrictBool, ValidationError
 
 from eval.metrics.evidence import Scores
 from eval.metrics.retrieval import check_arguments, recall_all, recall_any
-from eval.types import RankedHit, Sample
+from eval.types import RankedHit, Sample, Verdict
+from memory.errors import MemoirError
 
 LAST_SESSION_K = 10
 """The largest k at the level of sessions. The authors print 5 and 10 (print_retrieval_metrics.py), and a prediction
@@ -108,3 +120,60 @@ def _depth(sessions: Sequence[str], k: int) -> int:
     """The rank at which k different sessions are found; all ranks, and at least k, if there are fewer."""
     first_ranks = sorted({session: rank for rank, session in reversed(list(enumerate(sessions, start=1)))}.values())
     return first_ranks[k - 1] if len(first_ranks) >= k else max(k, len(sessions))
+
+
+# --- the judge script
+
+DECLINED = "I don't know."
+"""The hypothesis for an abstention without words; the script would label an empty one false."""
+
+
+class UnreadableLabels(MemoirError):
+    """The judge script's result is not in its format, or labels a question twice."""
+
+
+class _Label(BaseModel):
+    model: str
+    label: StrictBool
+
+
+class _Line(BaseModel):
+    question_id: str
+    autoeval_label: _Label
+
+
+def hypothesis(sample: Sample) -> dict[str, str]:
+    """The line of a sample in the script's input."""
+    answer = sample.prediction.answer.strip() or (DECLINED if sample.prediction.abstained else "")
+    return {"question_id": sample.probe.id, "hypothesis": answer}
+
+
+def read_labels(path: Path) -> dict[str, Verdict]:
+    """Read the script's verdicts by question id, signed with the full name of the judging model.
+
+    Raises `UnreadableLabels` if the file is missing, a line is not as above, or a question is labelled twice.
+    """
+    verdicts: dict[str, Verdict] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise UnreadableLabels(
+            f"{path} cannot be read ({fault}). Run LongMemEval's evaluate_qa.py to make it"
+        ) from fault
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            line = _Line.model_validate_json(text)
+        except ValidationError as fault:
+            first = fault.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the line"
+            raise UnreadableLabels(
+                f"{path}, line {number}: {place}: {first['msg']}; expected "
+                '{"question_id": "...", "autoeval_label": {"model": "...", "label": true}}. None was kept'
+            ) from fault
+        if line.question_id in verdicts:
+            raise UnreadableLabels(f"{path}, line {number}: {line.question_id!r} was labelled before. None was kept")
+        label = line.autoeval_label
+        verdicts[line.question_id] = Verdict("right" if label.label else "wrong", label.model)
+    return verdicts

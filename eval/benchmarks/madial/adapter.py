@@ -38,7 +38,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from eval.benchmarks.madial.candidates import CandidatesOf, read_candidates
-from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest
+from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest, texts
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import madial as importer
@@ -220,8 +220,8 @@ def _reply(line: Fields, turns: list[IndexedTurn], test_turn: object) -> tuple[s
 
 def _relevant(line: Fields, memories: dict[str, MemoryDraft]) -> tuple[str, ...]:
     relevant: dict[str, None] = {}
-    for value, place in line.items("relevant-id"):
-        name = Fields({"id": value}, place, line.skips).text("id").strip()
+    for text, place in texts(line, "relevant-id"):
+        name = text.strip()
         if name in memories:
             relevant[name] = None
         else:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, gather, in_file, read_asked_at
+from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, gather, in_file, read_asked_at, texts
 from eval.types import STATEMENT, Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir as importer
@@ -81,10 +81,9 @@ def _known(imported: ImportedHistory) -> Known:
 
 
 def _probe(fields: Fields, known: Known, ids: UniqueIds) -> Probe | None:
-    for needed in ("id", "ability", "question"):
-        if not fields.text(needed).strip():
-            fields.report(needed, "missing; the probe is not asked")
-            return None
+    needed = ("id", "ability", "question")
+    if not all(fields.required_text(each, "missing; the probe is not asked") for each in needed):
+        return None
     asked_at = read_asked_at(fields.text("asked_at"))
     if asked_at is None:
         fields.report("asked_at", "no readable date; the probe is not asked")
@@ -96,11 +95,8 @@ def _probe(fields: Fields, known: Known, ids: UniqueIds) -> Probe | None:
         expected = "expected an answer" if is_answerable else f"expected no answer to what is {ability}"
         fields.report("answers", f"{expected}; the probe is not asked")
         return None
-    name = ids.make(fields.text("id"))
-    if name != fields.text("id"):
-        fields.report("id", f"used before; kept as {name}")
     return Probe(
-        name,
+        ids.make_in(fields, "id", fields.text("id")),
         fields.text("question"),
         asked_at,
         Gold(
@@ -130,8 +126,7 @@ def _evidence(fields: Fields, known: Known, asked_at: datetime) -> tuple[str, ..
 
 
 def _read_dialogue(fields: Fields) -> Iterator[TurnDraft]:
-    for value, place in fields.items("dialogue"):
-        turn = Fields.of(value, place, fields.skips)
+    for turn in fields.objects("dialogue"):
         role = ROLES.get(turn.text("role"), "other")
         if turn.text("text").strip():
             yield TurnDraft(turn.text("speaker") or role, role, turn.text("text"))
@@ -140,5 +135,4 @@ def _read_dialogue(fields: Fields) -> Iterator[TurnDraft]:
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:
-    values = (Fields({name: value}, place, fields.skips).text(name) for value, place in fields.items(name))
-    return tuple(text for text in values if text.strip())
+    return tuple(text for text, _ in texts(fields, name) if text.strip())

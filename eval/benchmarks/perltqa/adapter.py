@@ -23,16 +23,18 @@ English everywhere. In v2, 25 banks have relations written as Python and one cha
   gold.anchor_ceiling: the share of them that the referenced memories hold; the English release has many that none does.
 - HTML entities in question, answer and anchors are resolved. answers: the one reference.
 - id: the character and a digest of the item. populations: "all", and "test" for those that our split of the file's
-  questions keeps to test with (`eval.benchmarks.perltqa.split`); it counts those, too, that are not asked.
+  questions keeps to test with (`split`); it counts those, too, that are not asked.
 """
 
 import html
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
-from eval.benchmarks.perltqa.split import Part, split
 from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest
 from eval.metrics.answers import anchor_map
 from eval.types import TEST, Gold, History, Kind, Probe
@@ -49,6 +51,12 @@ BANK, QUESTIONS = "perltmem", "perltqa"
 FILES = (f"*{QUESTIONS}*.json", f"*/*{QUESTIONS}*.json")
 REFERENCE = "Reference Memory"
 
+Part = Literal["training", "validation", "test"]
+
+SIZES: Mapping[Part, int] = {"training": 5_155, "validation": 1_719, "test": 1_719}
+"""Of the paper's split (section 4.1); which question is where is not published."""
+
+SPLIT_SEED = "PerLTQA, 1"
 
 SECTIONS: Mapping[str, Store] = {
     "profile": "profile",
@@ -76,6 +84,27 @@ def labelled_questions(path: Path) -> list[LabelledQuestion]:
     return [LabelledQuestion(text, _kind(store), parts[text]) for text, store in found]
 
 
+def split(questions: Iterable[str]) -> dict[str, Part]:
+    """The part of each question's text; the test and the validation part get at least one question each.
+
+    The split is our own, so its test questions are not the authors'. Questions are ordered by a digest of their text,
+    so that it is the same on every machine and in every order of the file, and equal texts are in one part. A file with
+    another number of questions is split by the same shares.
+    """
+    alike: dict[str, list[str]] = defaultdict(list)
+    for question in questions:
+        alike[" ".join(question.split()).casefold()].append(question)
+    total = sum(map(len, alike.values()))
+    held_out = max(1, round(total * SIZES["test"] / sum(SIZES.values())))
+    room: dict[Part, int] = {"test": held_out, "validation": held_out, "training": total}
+    parts: dict[str, Part] = {}
+    for text in sorted(alike, key=lambda text: sha256(f"{SPLIT_SEED}/{text}".encode()).digest()):
+        part = next(part for part, left in room.items() if left >= len(alike[text]))
+        room[part] -= len(alike[text])
+        parts |= dict.fromkeys(alike[text], part)
+    return parts
+
+
 def load(path: Path) -> Iterator[History]:
     """Yield the history of each character with questions; raises `UnreadableFile` if files are missing or broken."""
     questions_file, bank = _find_files(path)
@@ -89,7 +118,7 @@ def load(path: Path) -> Iterator[History]:
         if previous:
             yield previous
         (imported,) = gather(importer.read_character(place, character))
-        imported = _without_description(imported)
+        _leave_out_description(imported)
         imported.skips.extend(early_skips)
         early_skips = []
         previous = _history(imported, questions_file, questions.pop(name), parts)
@@ -148,21 +177,16 @@ def _kind(store: Store) -> Kind:
     return "semantic" if store in SEMANTIC else "episodic"
 
 
-def _without_description(imported: ImportedHistory) -> ImportedHistory:
-    kept = [memory for memory in imported.memories if memory.external_id != importer.DESCRIPTION]
-    if len(kept) == len(imported.memories):
-        return imported
-    why = "restates the profile, and no question refers to it; not remembered"
-    note = Skip(f"{imported.persona.external_id}.{importer.DESCRIPTION}", why)
-    return ImportedHistory(imported.persona, imported.sessions, kept, [*imported.skips, note])
+def _leave_out_description(imported: ImportedHistory) -> None:
+    for memory in [each for each in imported.memories if each.external_id == importer.DESCRIPTION]:
+        why = "restates the profile, and no question refers to it; not remembered"
+        imported.skips.append(Skip(f"{imported.persona.external_id}.{importer.DESCRIPTION}", why))
+        imported.memories.remove(memory)
 
 
 def _history(imported: ImportedHistory, file: Path, groups: list[Fields], parts: Mapping[str, Part]) -> History:
     name, ids = imported.persona.external_id, UniqueIds()
-    bank = {
-        store: {m.external_id for m in imported.memories if m.store == store}
-        for store in ("profile", "relationship", "event")
-    }
+    bank = {store: {m.external_id for m in imported.memories if m.store == store} for store in SECTIONS.values()}
     bank["dialogue"] = {session.external_id for session in imported.sessions}
     notes: list[Skip] = []
     probes = []
@@ -257,4 +281,4 @@ def _anchors(item: Fields) -> tuple[str, ...]:
     for value, _ in item.items("Memory Anchors"):
         phrases.extend(value if isinstance(value, dict) else [value])
     texts = (html.unescape(clean(phrase)).strip() for phrase in phrases if isinstance(phrase, str))
-    return tuple(dict.fromkeys(text for text in texts if text))
+    return tuple(dict.fromkeys(filter(None, texts)))

@@ -7,8 +7,8 @@ without describing it; here an instruction stands before each question. Its prin
 its accuracy, .849, which is what answering "episodic" to every question gives.
 
 Differences from the paper: A.5 speaks of 7,516 questions to train on, section 4.1 of 5,155; here it is the latter. The
-split is our own (`eval.benchmarks.perltqa.split`). All questions of the file are used, also those whose
-memory the bank lacks.
+split is our own (`eval.benchmarks.perltqa.adapter.split`). All questions of the file are used, also those whose memory
+the bank lacks.
 """
 
 import random
