@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.benchmarks.madial.adapter import load, unquote
+from eval.benchmarks.reading import gather
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import madial as importer
-from memory.types import MemoryDraft, Skip
+from memory.types import Skip
 
 DIALOGUE = {
     "dialogue": [
@@ -104,9 +105,9 @@ def test_the_assistant_of_the_authors_prompts_talks_with_the_user(tmp_path):
 def test_memories_with_a_user_id_are_what_a_user_imports(tmp_path):
     bank = {key: value | {"user-id": 2 if key == "2" else 1} for key, value in BANK.items()}
     (history,) = load(write(tmp_path, [DIALOGUE], bank, "zh"))
-    records = list(importer.read(tmp_path / "MADial-Bench-zh-memory.json"))
-    assert history.persona.external_id == records[0].external_id
-    assert list(history.memories) == [record for record in records if isinstance(record, MemoryDraft)][:2]
+    imported = gather(importer.read(tmp_path / "MADial-Bench-zh-memory.json"))
+    assert history.persona.external_id == imported[0].persona.external_id
+    assert list(history.memories) == imported[0].memories
 
 
 def test_a_memory_that_names_nobody_or_both_goes_to_both(tmp_path):

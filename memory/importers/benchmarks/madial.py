@@ -4,21 +4,17 @@
 
 A line becomes an event with its emotion and scene, on its day, identified by its number. Memories with a `user-id`
 belong to the history of that user ("madial-1"), those without one (all English ones) to one history ("madial"). The
-file is not sorted by user, but is handed over user by user. The dialogues are probes, which the evaluation reads.
+file is not sorted by user. The dialogues are probes, which the evaluation reads.
 """
 
 from collections.abc import Iterator
 
-from memory.errors import UnreadableFile
 from memory.importers.reading.fields import Fields, read_objects
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, Skip
 
 NAME = "MADial-Bench"
-
-# The published bank has 171 memories; a larger file is handed over in parts, each of which names the histories again.
-MAX_BUFFERED = 10_000
 
 
 def sniff(head: bytes) -> bool:
@@ -29,30 +25,15 @@ def sniff(head: bytes) -> bool:
 
 
 @record_reader
-def read(_: list[Skip], path: Source) -> Iterator[Record]:
-    """Each user's memories; up to `MAX_BUFFERED` records are in memory to group them by user."""
-    buffered: dict[PersonaDraft, list[MemoryDraft]] = {}
-    skips: list[Skip] = []
-    try:
-        for line in read_objects(path, skips):
-            for key, fields in line.object_entries():
-                if memory := _read_memory(key, fields):
-                    buffered.setdefault(_find_persona(fields.text("user-id")), []).append(memory)
-            if len(skips) + sum(map(len, buffered.values())) >= MAX_BUFFERED:
-                yield from _release(buffered, skips)
-    except UnreadableFile:
-        yield from _release(buffered, skips)
-        raise
-    yield from _release(buffered, skips)
-
-
-def _release(buffered: dict[PersonaDraft, list[MemoryDraft]], skips: list[Skip]) -> Iterator[Record]:
-    for persona, memories in buffered.items():
-        yield persona
-        yield from memories
-    buffered.clear()
-    yield from skips
-    skips.clear()
+def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
+    """Each memory, after the user it belongs to where that is another than before."""
+    current = None
+    for line in read_objects(path, skips):
+        for key, fields in line.object_entries():
+            if memory := _read_memory(key, fields):
+                if (persona := _find_persona(fields.text("user-id"))) != current:
+                    yield (current := persona)
+                yield memory
 
 
 def _read_memory(key: str, fields: Fields) -> MemoryDraft | None:

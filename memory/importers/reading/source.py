@@ -163,10 +163,12 @@ def record_reader(
     @wraps(read)
     def read_with_skips(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Iterator[Record]:
         skips: list[Skip] = []
-        counts = Counter[type[Record]]()
+        histories, counts = set[PersonaDraft](), Counter[type[Record]]()
         try:
             for record in read(skips, *args, **kwargs):
-                if not isinstance(record, PersonaDraft):
+                if isinstance(record, PersonaDraft):
+                    histories.add(record)
+                else:
                     yield from skips
                     skips.clear()
                 if record is not None:
@@ -177,7 +179,7 @@ def record_reader(
             yield from skips
             kept = f"{format_count(counts[SessionDraft], 'complete session')} and "
             kept += format_count(counts[MemoryDraft], "memory", "memories")
-            kept += f" of {format_count(counts[PersonaDraft], 'history', 'histories')}"
+            kept += f" of {format_count(len(histories), 'history', 'histories')}"
             raise UnreadableFile(f"{fault} Readable up to that point: {kept}.") from fault
 
     return read_with_skips
