@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 import math
 import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,13 +30,14 @@ from graph.readers import line_reader
 from graph.readers.line_reader import Calibration
 from graph.readers.lines import Tokens, tokens_of
 from graph.training import reader_calibration
-from graph.training.reader_data import PLAIN, Example, by_chat, load_chats, of_chat, open_data, plain_of
+from graph.training.network import descend
+from graph.training.reader_data import SAYS, Example, load_chats, of_chat, open_data, plain_of, plain_questions
 from memory.embedding import bert, minilm
 from memory.embedding.embedder import Embedder
 
 SEED = 14
 RATE, RATE_PLAIN = 1e-4, 5e-5
-"""Highest learning rate; it rises over the first twentieth of the steps and falls to 0."""
+"""Highest learning rate, with open data and pairs and with plain questions."""
 BATCH_TOKENS = 2048
 PADDED = 16
 """Rows are padded to multiples of so many tokens: oneDNN makes a kernel for each length."""
@@ -45,7 +46,6 @@ KEPT = 5000
 """Questions of the chats that are trained on again beside the plain ones."""
 LAYERS_LEFT = 2
 """So many of the lowest layers are as the first stage left them: a fifth faster."""
-SAYS = {"no": 0, "yes": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,30 +143,11 @@ def batches(groups: Sequence[Group], chance: random.Random) -> list[list[Group]]
 
 
 def train(model: Reader, groups: Sequence[Group], epochs: int, held_out: Sequence[Row], rate: float = RATE) -> None:
-    """Train on the rows of questions, and print the figures on those held out after each epoch."""
+    """Train on the rows of questions, and print the figures on those held out."""
     chance = random.Random(SEED)
     plan = [batch for _ in range(epochs) for batch in batches(groups, chance)]
-    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=rate, weight_decay=0.01)
-    warm = len(plan) / 20
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda n: min((n + 1) / warm, (len(plan) - n) / (len(plan) - warm))
-    )
-    started, total, model_is = time.monotonic(), 0.0, model.train()
-    for step, batch in enumerate(plan, 1):
-        loss = loss_of(model_is, batch)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        optimizer.zero_grad()
-        total += float(loss.detach())
-        if step % 20 == 0 or step == len(plan):
-            minutes = (time.monotonic() - started) / 60
-            print(f"step {step} of {len(plan)}, loss {total / min(20, step):.3f}, {minutes:.1f} min", flush=True)
-            total = 0.0
-        if step % math.ceil(len(plan) / epochs) == 0 or step == len(plan):
-            report(model, held_out)
-            model.train()
+    descend(model, plan, partial(loss_of, model), rate)
+    report(model, held_out)
 
 
 @torch.inference_mode()
@@ -230,7 +211,7 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
     "Robust fine-tuning of zero-shot models").
     """
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    questions, (chats, held_out) = by_chat(PLAIN), load_chats()
+    questions, (chats, held_out) = plain_questions(), load_chats()
     plain, tested = (
         rows_of([group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder)])
         for part in (chats, held_out)
