@@ -52,7 +52,7 @@ class Encoding(nn.Module):
         self._parts = parts
         layers = bert.count_layers(parts.weights)
         # Without dropout in it, attention stays fused.
-        self.bert = lowest_layers(parts.weights, layers, hidden_dropout_prob=0.05, attention_probs_dropout_prob=0.0)
+        self.bert = lowest_layers(parts.weights, layers, dropout=0.05, attention_dropout=0.0)
         self.trained = tuple(f"encoder.layer.{number}." for number in range(layers - TRAINED, layers))
         for name, weight in self.bert.named_parameters():
             weight.requires_grad_(name.startswith(self.trained))

@@ -17,7 +17,9 @@ from memory.embedding import bert
 Batch = TypeVar("Batch")
 
 
-def lowest_layers(weights: bert.Weights, layers: int, **dropout: float) -> BertModel:
+def lowest_layers(
+    weights: bert.Weights, layers: int, dropout: float = 0.1, attention_dropout: float = 0.1
+) -> BertModel:
     """The lowest layers of an encoder; it takes the embeddings of words, which stay in the encoder's package."""
     config = BertConfig(
         vocab_size=1,
@@ -25,7 +27,8 @@ def lowest_layers(weights: bert.Weights, layers: int, **dropout: float) -> BertM
         num_hidden_layers=layers,
         num_attention_heads=bert.HEADS,
         intermediate_size=4 * bert.DIMENSIONS,
-        **dropout,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=attention_dropout,
     )
     model = BertModel(config, add_pooling_layer=False)
     start = {name: torch.from_numpy(np.array(w)) for name, w in weights.items() if "word_embeddings" not in name}
@@ -33,17 +36,23 @@ def lowest_layers(weights: bert.Weights, layers: int, **dropout: float) -> BertM
     return model
 
 
+def padded(texts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Texts of numbers as a batch, and which places hold a token; both (texts, tokens)."""
+    ids = nn.utils.rnn.pad_sequence(list(map(torch.tensor, texts)), batch_first=True)
+    ids = nn.functional.pad(ids, (0, -ids.shape[1] % bert.STEP))  # oneDNN makes a kernel for each length
+    return ids, (torch.arange(ids.shape[1]) < torch.tensor([[len(text)] for text in texts])).float()
+
+
 def mean_states(
     model: BertModel, embeddings: Callable[[NDArray[np.int64]], bert.Array], tokens: Sequence[Sequence[int]]
 ) -> torch.Tensor:
     """The mean of the last layer over the tokens of each text, (texts, 384); `embeddings` are those of token ids."""
-    ids = nn.utils.rnn.pad_sequence(list(map(torch.tensor, tokens)), batch_first=True)
-    ids = nn.functional.pad(ids, (0, -ids.shape[1] % bert.STEP))  # oneDNN makes a kernel for each length
-    is_token = (torch.arange(ids.shape[1]) < torch.tensor([[len(text)] for text in tokens])).float()
+    ids, is_token = padded(tokens)
     with torch.autocast("cpu", torch.bfloat16):
         words = torch.from_numpy(embeddings(ids.numpy()))
         states = model(inputs_embeds=words, attention_mask=is_token).last_hidden_state
-    return (states.float() * is_token[..., None]).sum(1) / is_token.sum(1, keepdim=True)
+    mean: torch.Tensor = (states.float() * is_token[..., None]).sum(1) / is_token.sum(1, keepdim=True)
+    return mean
 
 
 def descend(

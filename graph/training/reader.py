@@ -30,7 +30,7 @@ from graph.readers import line_reader
 from graph.readers.line_reader import Calibration
 from graph.readers.lines import Tokens, tokens_of
 from graph.training import reader_calibration
-from graph.training.network import descend
+from graph.training.network import descend, padded
 from graph.training.reader_data import SAYS, Example, load_chats, of_chat, open_data, plain_of, plain_questions
 from memory.embedding import bert, minilm
 from memory.embedding.embedder import Embedder
@@ -39,8 +39,6 @@ SEED = 14
 RATE, RATE_PLAIN = 1e-4, 5e-5
 """Highest learning rate, with open data and pairs and with plain questions."""
 BATCH_TOKENS = 2048
-PADDED = 16
-"""Rows are padded to multiples of so many tokens: oneDNN makes a kernel for each length."""
 EPOCHS_OPEN, EPOCHS_CHATS, EPOCHS_PLAIN = 1, 2, 1
 KEPT = 5000
 """Questions of the chats that are trained on again beside the plain ones."""
@@ -78,17 +76,13 @@ class Reader(nn.Module):
 
     def forward(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits of answering and of saying yes, (rows, 2), and of first and last token, (rows, tokens, 2)."""
-        longest = -(-max(len(row.tokens.ids) for row in rows) // PADDED) * PADDED
-        ids, types, mask = (torch.zeros(len(rows), longest, dtype=torch.long) for _ in range(3))
-        outside = torch.full((len(rows), longest, 1), -1e4)
+        ids, is_token = padded([row.tokens.ids for row in rows])
+        types, _ = padded([row.tokens.types for row in rows])
+        outside = torch.full((*ids.shape, 1), -1e4)
         for n, row in enumerate(rows):
-            length, first = len(row.tokens.ids), row.tokens.first
-            ids[n, :length] = torch.tensor(row.tokens.ids)
-            types[n, :length] = torch.tensor(row.tokens.types)
-            mask[n, :length] = 1
-            outside[n, first : first + len(row.tokens.offsets)] = 0
+            outside[n, row.tokens.first : row.tokens.first + len(row.tokens.offsets)] = 0
         with torch.autocast("cpu", torch.bfloat16):
-            states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state.float()
+            states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=is_token).last_hidden_state.float()
         return self.line(states[:, 0]), self.ends(states) + outside
 
 
