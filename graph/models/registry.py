@@ -109,7 +109,7 @@ def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantizatio
 
         find_weights = partial(weights_of_file, Path(parsed.model).expanduser().absolute())
     else:
-        from graph.models.hf.weights import shared_weights
+        from graph.models.hf import shared_weights
 
         find_weights = partial(shared_weights, parsed.model, quantization)
     return LocalModel(name=parsed.model, find_weights=find_weights, temperature=temperature)
