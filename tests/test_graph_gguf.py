@@ -247,7 +247,7 @@ def test_a_model_that_openvino_cannot_read_is_said_before_it_is_loaded(tmp_path)
 
 def test_a_model_that_needs_more_memory_than_is_free_is_not_loaded(tmp_path, monkeypatch):
     free = type("Free", (), {"available": 10**8})
-    monkeypatch.setattr("graph.models.gguf.weights.psutil.virtual_memory", lambda: free)
+    monkeypatch.setattr("graph.models.local_model.psutil.virtual_memory", lambda: free)
     path = tmp_path / "mine.gguf"
     path.symlink_to(small_model())
     with pytest.raises(UnknownModel, match=r"needs 0\.5 GiB of memory, and 0\.1 GiB are free"):

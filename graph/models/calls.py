@@ -133,12 +133,10 @@ async def _ask_server(
     try:
         for form in forms(model) if schema else ():
             fields = body | response_format(form, schema or {}, openai=openai)
-            try:
+            with suppress(_SchemaRefused):
                 reply = await request(has_form=bool(form)).receive(options | {"extra_body": fields})
-            except _SchemaRefused:
-                continue
-            remember_form(model, form)
-            return reply
+                remember_form(model, form)
+                return reply
         return await request().receive(options | {"extra_body": body})
     except ContextExceeded as fault:
         if fault.length:

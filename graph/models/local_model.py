@@ -142,11 +142,6 @@ class LocalModel(BaseChatModel):
         """The weights, and the engine that runs them."""
         return self.find_weights()
 
-    @property
-    def on_cpu(self) -> bool:
-        """Whether it runs on the CPU, where a long prompt takes many seconds."""
-        return self.weights.on_cpu
-
     def _run(
         self,
         messages: Sequence[BaseMessage],
