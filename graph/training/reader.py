@@ -221,24 +221,21 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
 def main() -> None:
     """Run one of the three stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
-    stages = parser.add_subparsers(dest="stage", required=True)
-    stage = stages.add_parser("open", help="train on published question-answering data")
-    stage.add_argument("data", type=Path, help="the folder that holds qamr, fairytaleqa and xquad")
-    stage.add_argument("--out", type=Path, required=True, help="the file to write")
-    stage = stages.add_parser("chats", help="go on with our own chats, and write the weights that are used")
-    stage.add_argument("start", type=Path, help="the file that the stage open wrote, or the weights to go on from")
-    stage = stages.add_parser("plain", help="go on with plain questions about the chats, and write these weights, too")
-    stage.add_argument("start", type=Path, help="the weights that the stage chats wrote")
+    parser.add_argument("stage", choices=("open", "chats", "plain"), help="what is trained on")
+    parser.add_argument("path", type=Path, metavar="DATA|START", help="a folder of data, or the weights to go on from")
+    parser.add_argument("--out", type=Path, help="the file that the stage open writes")
     arguments = parser.parse_args()
+    if (arguments.stage == "open") != (arguments.out is not None):
+        parser.error("--out names the file that the stage open writes; the other stages write assets/models")
     torch.manual_seed(SEED)
     model, embedder = Reader(), Embedder(minilm.NAME)
     if arguments.stage == "open":
-        groups = rows_of(open_data(arguments.data, embedder))
+        groups = rows_of(open_data(arguments.path, embedder))
         random.Random(SEED).shuffle(groups)
         train(model, groups[500:], EPOCHS_OPEN, flat(groups[:500]))
         save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
         return
-    go_on(model, arguments.start)
+    go_on(model, arguments.path)
     (train_on_plain if arguments.stage == "plain" else train_on_chats)(model, embedder)
     weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
     bert.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
