@@ -116,8 +116,6 @@ class ModelWeights(LocalWeights):
         tokenizer: PreTrainedTokenizerBase = self._read(AutoTokenizer)
         if not tokenizer.chat_template:
             raise UnknownModel(f"hf:{self.name} is not a chat model: its tokenizer has no chat template")
-        if not tokenizer.is_fast:
-            raise UnknownModel(f"hf:{self.name} cannot be run here: its tokenizer has no file “tokenizer.json”")
         return tokenizer
 
     def vocabulary(self) -> LLTokenizer:
@@ -187,8 +185,8 @@ class ModelWeights(LocalWeights):
                     logits_processor=[partial(forbid_others, matcher)] if matcher else [],
                     stopping_criteria=[take_token],
                     max_new_tokens=reply.max_tokens,
-                    do_sample=reply.temperature > 0,
-                    temperature=reply.temperature or None,
+                    do_sample=False,
+                    temperature=None,
                     top_p=None,
                     top_k=None,
                     pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,

@@ -195,9 +195,7 @@ def _config(pipeline: Any, reply: Generation) -> Any:  # noqa: ANN401
 
     config = pipeline.get_generation_config()
     config.max_new_tokens = reply.max_tokens
-    config.do_sample = reply.temperature > 0
-    if reply.temperature > 0:
-        config.temperature = reply.temperature
+    config.do_sample = False
     if reply.schema is not None:
         config.structured_output_config = StructuredOutputConfig(grammar=grammar(reply.schema))
     return config
