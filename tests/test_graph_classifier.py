@@ -19,6 +19,7 @@ from graph.training.classifier import (
     copies,
     data_hash,
     design,
+    encode_copies,
     held_out_scores,
     in_haste,
     kind_probabilities,
@@ -124,10 +125,11 @@ def settings_of_weights(model):
         return {head: HeadSettings(*map(float, row)) for head, row in zip(HEADS, arrays["settings"], strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", installed())
 def test_training_reproduces_the_committed_weights(model):
     classifier, questions = Classifier.load(model), load_questions(model)
-    vectors = Embedder(model).encode_query(copies(questions))
+    vectors = encode_copies(Embedder(model), questions)
     again = train(questions, vectors, settings_of_weights(model), model)
     assert again.vocabulary == classifier.vocabulary
     matrix = design(copies(questions), vectors, classifier.vocabulary)

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from graph.models.calls import ModelFailed, stream_reply
 from graph.models.faults import UnknownModel
+from graph.models.gguf import weights
 from graph.models.gguf.grammar import grammar
 from graph.models.gguf.header import read_header
 from graph.models.gguf.weights import CHUNK
@@ -130,9 +131,15 @@ class Kinds(StrictReply):
 
 @pytest.mark.parametrize("temperature", [0, 5])
 @pytest.mark.parametrize("question", ["Where was Ada born?", "狗叫什么名字？", '"}]}'])
-def test_json_of_a_schema_ends_within_its_bounds_and_parses(model, question, temperature):
+def test_json_of_a_schema_ends_within_its_bounds_and_parses(model, question, temperature, monkeypatch):
+    def sampling(pipeline, reply):
+        config = greedy(pipeline, reply)
+        config.do_sample, config.temperature = temperature > 0, temperature or 1
+        return config
+
+    greedy = weights._config
+    monkeypatch.setattr(weights, "_config", sampling)  # at 5, any words that the schema allows
     prompt = f"{question} Reply with one JSON object and nothing else."
-    model = chat_model(f"gguf:{small_model()}", temperature=temperature)  # at 5, any words that the schema allows
     reply = model.invoke([("human", prompt)], json_schema=Kinds.model_json_schema(), max_tokens=1000)
     kinds = Kinds.model_validate_json(reply.text)
     assert all(text.count(" ") <= 1 for text in (kinds.note, *kinds.more, kinds.reason or ""))
@@ -247,7 +254,7 @@ def test_a_model_that_openvino_cannot_read_is_said_before_it_is_loaded(tmp_path)
 
 def test_a_model_that_needs_more_memory_than_is_free_is_not_loaded(tmp_path, monkeypatch):
     free = type("Free", (), {"available": 10**8})
-    monkeypatch.setattr("graph.models.gguf.weights.psutil.virtual_memory", lambda: free)
+    monkeypatch.setattr("graph.models.local_model.psutil.virtual_memory", lambda: free)
     path = tmp_path / "mine.gguf"
     path.symlink_to(small_model())
     with pytest.raises(UnknownModel, match=r"needs 0\.5 GiB of memory, and 0\.1 GiB are free"):

@@ -85,7 +85,7 @@ class Agreement:
 class Judge:
     """Judges answers with one chat model; `name` signs its verdicts, `cache` is an SQLite file.
 
-    Threads and processes may share the cache. Set the model to temperature 0. With `criteria`, each answer is scored by
+    Threads and processes may share the cache. With `criteria`, each answer is scored by
     these, too, which takes one more reply.
     """
 

@@ -312,7 +312,7 @@ def _span(memory: Memory) -> TimeSpan | None:
 
 def _reading_method(model: BaseChatModel) -> Method:
     """The papers' method that questions are read with: without notes on this CPU, where they take minutes."""
-    return "direct" if isinstance(model, LocalModel) and model.on_cpu else "con"
+    return "direct" if isinstance(model, LocalModel) and model.weights.on_cpu else "con"
 
 
 def pipeline_settings(experiment: Experiment) -> PipelineSettings:

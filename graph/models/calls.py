@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -60,19 +60,17 @@ class Completion:
     """The reply of a chat model, with its token counts.
 
     `cut` says that it did not end by itself: it reached its most tokens, or its time, or began to repeat itself.
-    `estimated` says that the engine reported no token counts.
+    The counts are estimates where the engine reports none.
     """
 
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
     cut: bool = False
-    estimated: bool = False
 
     def __add__(self, other: Completion) -> Completion:
         """The text of the later reply, with the tokens of both."""
-        tokens_in, tokens_out = self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out
-        return Completion(other.text, tokens_in, tokens_out, other.cut, self.estimated or other.estimated)
+        return replace(other, tokens_in=self.tokens_in + other.tokens_in, tokens_out=self.tokens_out + other.tokens_out)
 
 
 def complete(
@@ -133,12 +131,10 @@ async def _ask_server(
     try:
         for form in forms(model) if schema else ():
             fields = body | response_format(form, schema or {}, openai=openai)
-            try:
+            with suppress(_SchemaRefused):
                 reply = await request(has_form=bool(form)).receive(options | {"extra_body": fields})
-            except _SchemaRefused:
-                continue
-            remember_form(model, form)
-            return reply
+                remember_form(model, form)
+                return reply
         return await request().receive(options | {"extra_body": body})
     except ContextExceeded as fault:
         if fault.length:
@@ -252,4 +248,4 @@ class _Reply:
         text, cut = redact_keys(self.text), self.cut or ended == "length"
         if message and (usage := message.usage_metadata):
             return Completion(text, usage["input_tokens"], usage["output_tokens"], cut)
-        return Completion(text, estimated_size(self.messages), estimated_tokens(text), cut, estimated=True)
+        return Completion(text, estimated_size(self.messages), estimated_tokens(text), cut)

@@ -85,6 +85,6 @@ def repair(talk: Messages, problem: str) -> Messages:
     return [*before, (role, f"{text}\n\n{problem}")]
 
 
-def quoted(data: object, indent: int | None = None) -> str:
+def quoted(data: object) -> str:
     """JSON without "<", so that no text in it can imitate the marks with which a chat template ends a turn."""
-    return json.dumps(data, ensure_ascii=False, indent=indent).replace("<", "\\u003c")
+    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")

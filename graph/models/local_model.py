@@ -41,7 +41,6 @@ class Generation:
     prompt: list[int]
     max_tokens: int
     schema: Mapping[str, Any] | None
-    temperature: float
     deliver: Callable[[str], None]
     stopped: threading.Event
 
@@ -131,7 +130,6 @@ class LocalModel(BaseChatModel):
 
     name: str
     find_weights: Callable[[], LocalWeights]
-    temperature: float = 0.0
 
     @property
     def _llm_type(self) -> str:
@@ -141,11 +139,6 @@ class LocalModel(BaseChatModel):
     def weights(self) -> LocalWeights:
         """The weights, and the engine that runs them."""
         return self.find_weights()
-
-    @property
-    def on_cpu(self) -> bool:
-        """Whether it runs on the CPU, where a long prompt takes many seconds."""
-        return self.weights.on_cpu
 
     def _run(
         self,
@@ -171,7 +164,7 @@ class LocalModel(BaseChatModel):
                 )
             most = min(options.get("max_tokens") or REPLY_TOKENS, context - tokens_in)
             schema = options.get("json_schema")
-            written = weights.write(Generation(prompt, most, schema, self.temperature, deliver, stopped))
+            written = weights.write(Generation(prompt, most, schema, deliver, stopped))
         if written is None:
             return {}
         tokens_out, ended = written

@@ -88,7 +88,7 @@ def _server(name: str) -> ModelName:
     return ModelName("server", parts.fragment.strip(), name.partition("#")[0].rstrip("/"))
 
 
-def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantization = "auto") -> BaseChatModel:
+def chat_model(name: str, *, quantization: Quantization = "auto") -> BaseChatModel:
     """The chat model of that name; it is not contacted yet, and a local one is not loaded yet.
 
     Raises:
@@ -100,7 +100,7 @@ def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantizatio
     if parsed.kind not in ("gguf", "hf"):
         from graph.models.hosted.model import hosted_model
 
-        return hosted_model(parsed.model, parsed.address, temperature)
+        return hosted_model(parsed.model, parsed.address)
     from graph.models.local_model import LocalModel
 
     find_weights: Callable[[], LocalWeights]
@@ -109,10 +109,10 @@ def chat_model(name: str, *, temperature: float = 0.0, quantization: Quantizatio
 
         find_weights = partial(weights_of_file, Path(parsed.model).expanduser().absolute())
     else:
-        from graph.models.hf.weights import shared_weights
+        from graph.models.hf import shared_weights
 
         find_weights = partial(shared_weights, parsed.model, quantization)
-    return LocalModel(name=parsed.model, find_weights=find_weights, temperature=temperature)
+    return LocalModel(name=parsed.model, find_weights=find_weights)
 
 
 def chat_model_or_none(name: str, quantization: Quantization = "auto") -> BaseChatModel | None:

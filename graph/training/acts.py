@@ -9,7 +9,6 @@ English: of messages in other languages it learns no more than that they tell or
 from __future__ import annotations
 
 import argparse
-import json
 import random
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,14 +17,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import nn
-from tqdm import tqdm
-from transformers import BertConfig, BertModel
 
+from graph.training import read_rows
 from graph.training.classifier import OTHER_LANGUAGES, in_haste
-from graph.training.reader_data import PLAIN, by_chat, load_chats
+from graph.training.network import descend, lowest_layers, mean_states
+from graph.training.reader_data import load_chats, plain_questions
 from graph.understanding import acts
 from graph.understanding.acts import ACTS
-from graph.understanding.classifier import MODELS
 from graph.understanding.sentences import split
 from memory.embedding import bert, minilm
 
@@ -37,7 +35,7 @@ QUESTIONS, LINES = 3000, 2000
 
 SEED = 14
 RATE, EPOCHS, BATCH = 3e-4, 3, 32
-"""Highest learning rate, which falls to 0; passes over all messages; messages of a step."""
+"""Highest learning rate; passes over all messages; messages of a step."""
 
 
 class Recognising(nn.Module):
@@ -45,37 +43,20 @@ class Recognising(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        size = bert.DIMENSIONS
-        config = BertConfig(
-            vocab_size=1,
-            hidden_size=size,
-            num_hidden_layers=LAYERS,
-            num_attention_heads=bert.HEADS,
-            intermediate_size=4 * size,
-        )
-        self.bert = BertModel(config, add_pooling_layer=False)
         weights = minilm.package_weights()
-        start = {name: torch.from_numpy(weight) for name, weight in weights.items() if "word_embeddings" not in name}
-        self.bert.load_state_dict(start, strict=False)
-        self.acts = nn.Linear(size, len(ACTS))
+        self.embeddings = weights["embeddings.word_embeddings.weight"].__getitem__
+        self.bert = lowest_layers(weights, LAYERS)
+        self.acts = nn.Linear(bert.DIMENSIONS, len(ACTS))
 
     def forward(self, texts: Sequence[str]) -> torch.Tensor:
         """Logits of the acts, (texts, acts)."""
-        ids = nn.utils.rnn.pad_sequence(list(map(torch.tensor, acts.tokens_of(texts))), batch_first=True)
-        ids = nn.functional.pad(ids, (0, -ids.shape[1] % bert.STEP))  # oneDNN makes a kernel for each length
-        words = torch.from_numpy(minilm.package_weights()["embeddings.word_embeddings.weight"][ids.numpy()])
-        is_token = (ids > 0).float()
-        with torch.autocast("cpu", torch.bfloat16):
-            states = self.bert(inputs_embeds=words, attention_mask=is_token).last_hidden_state
-        mean = (states.float() * is_token[..., None]).sum(1) / is_token.sum(1, keepdim=True)
-        logits: torch.Tensor = self.acts(mean)
+        logits: torch.Tensor = self.acts(mean_states(self.bert, self.embeddings, acts.tokens_of(texts)))
         return logits
 
 
 def messages(*, held_out: bool) -> dict[str, str]:
     """Acts by the text of messages, to train on or held out."""
-    rows = map(json.loads, (MODELS / "messages.jsonl").read_text("utf-8").splitlines())
-    return {row["text"]: row["act"] for row in rows if row.get("held_out", False) == held_out}
+    return {row["text"]: row["act"] for row in read_rows("messages.jsonl") if row.get("held_out", False) == held_out}
 
 
 def of_chats(chance: random.Random, *, held_out: bool) -> dict[str, str]:
@@ -84,7 +65,7 @@ def of_chats(chance: random.Random, *, held_out: bool) -> dict[str, str]:
     The sentences count as telling, although every sixth tells news (by hand, 70 of 440): so the network learns how
     seldom news is in what people write.
     """
-    chats, plain = load_chats()[held_out], by_chat(PLAIN)
+    chats, plain = load_chats()[held_out], plain_questions()
     asked = [pair["q"] for chat in chats for pair in [*chat["pairs"], *plain[chat["id"]], *plain[chat["id"]]]]
     told = [sentence for chat in chats for line in chat["lines"] for sentence in split(line["text"])]
     asked = chance.sample(list(dict.fromkeys(asked)), QUESTIONS // (10 if held_out else 1))
@@ -94,8 +75,7 @@ def of_chats(chance: random.Random, *, held_out: bool) -> dict[str, str]:
 
 def in_other_languages(*, held_out: bool) -> dict[str, str]:
     """Statements and questions in other languages; every fifth is held out."""
-    rows = list(map(json.loads, OTHER_LANGUAGES.read_text("utf-8").splitlines()))
-    kept = [row for n, row in enumerate(rows) if (n % 5 == 0) == held_out]
+    kept = [row for n, row in enumerate(read_rows(OTHER_LANGUAGES)) if (n % 5 == 0) == held_out]
     acts_of = {"statement": "tells", "question": "asks"}
     return {row["text"]: acts_of[row["kind"]] for row in kept if row["kind"] in acts_of}
 
@@ -107,17 +87,14 @@ def train(seed: int) -> Recognising:
     written = of_chats(chance, held_out=False) | in_other_languages(held_out=False) | messages(held_out=False)
     rows = list(({in_haste(text): act for text, act in written.items()} | written).items())
     plan = [row for _ in range(EPOCHS) for row in chance.sample(rows, len(rows))]
-    steps = len(plan) // BATCH
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.02)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: min((n + 1) / (steps / 10), 1 - n / steps))
-    for step in tqdm(range(steps), unit="step"):
-        texts, names = zip(*plan[step * BATCH : (step + 1) * BATCH], strict=True)
+    batches = [plan[begin : begin + BATCH] for begin in range(0, len(plan) - BATCH + 1, BATCH)]
+
+    def loss_of(batch: Sequence[tuple[str, str]]) -> torch.Tensor:
+        texts, names = zip(*batch, strict=True)
         wanted = torch.tensor([ACTS.index(name) for name in names])
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(texts), wanted, label_smoothing=0.05).backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
+        return nn.functional.cross_entropy(model(texts), wanted, label_smoothing=0.05)
+
+    descend(model, batches, loss_of, RATE, weight_decay=0.02)
     return model.eval()
 
 

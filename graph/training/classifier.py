@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import random
 import re
 from collections import Counter
@@ -33,11 +32,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedGroupKFold
 
+from graph.training import read_rows
 from graph.understanding.classifier import (
     GROUPED,
     HEADS,
     KINDS,
-    QUESTIONS,
+    MODELS,
     Classifier,
     Kind,
     features,
@@ -49,7 +49,7 @@ from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 from memory.types import SEMANTIC, STORES, Store
 
-OTHER_LANGUAGES = QUESTIONS.with_name("questions_in_other_languages.jsonl")
+OTHER_LANGUAGES = "questions_in_other_languages.jsonl"
 
 FOLDS = 5
 BLOCK = 20
@@ -95,15 +95,14 @@ class LabelledQuestion:
     state: bool
 
 
-def files(embedding_model: str) -> list[Path]:
+def files(embedding_model: str) -> list[str]:
     """The training files for a model: MiniLM knows words of English alone."""
-    return [QUESTIONS] if embedding_model == minilm.NAME else [QUESTIONS, OTHER_LANGUAGES]
+    return ["questions.jsonl"] if embedding_model == minilm.NAME else ["questions.jsonl", OTHER_LANGUAGES]
 
 
 def load_questions(embedding_model: str = minilm.NAME) -> list[LabelledQuestion]:
     """Read the training files, one JSON object a line; rows of one theme or form are next to each other."""
-    lines = [line for file in files(embedding_model) for line in file.read_text("utf-8").splitlines()]
-    return [LabelledQuestion(**json.loads(line)) for line in lines]
+    return [LabelledQuestion(**row) for file in files(embedding_model) for row in read_rows(file)]
 
 
 def in_haste(text: str) -> str:
@@ -127,6 +126,13 @@ def copies(questions: Sequence[LabelledQuestion]) -> list[str]:
     draw = random.Random(0)
     written = [row.text for row in questions]
     return [*written, *map(in_haste, written), *(renamed(text, draw) for text in written)]
+
+
+def encode_copies(embedder: Embedder, questions: Sequence[LabelledQuestion]) -> Vectors:
+    """The embeddings of the copies, (3n, d); a question without names or capitals is encoded once."""
+    texts = copies(questions)
+    place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
+    return embedder.encode_query(list(place))[[place[text] for text in texts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +229,7 @@ def train(
 
 def data_hash(embedding_model: str) -> str:
     """The SHA-256 of the training files for a model."""
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files(embedding_model))).hexdigest()
+    return hashlib.sha256(b"".join((MODELS / file).read_bytes() for file in files(embedding_model))).hexdigest()
 
 
 def save(classifier: Classifier, settings: Mapping[str, HeadSettings], digest: str, path: Path) -> None:
@@ -250,7 +256,7 @@ def retrain() -> None:
     """Cross-validate, print the report and write the weights."""
     embedder = Embedder(BankSettings().embedding_model)
     questions = load_questions(embedder.model)
-    vectors = embedder.encode_query(copies(questions))
+    vectors = encode_copies(embedder, questions)
     matrix = design(copies(questions), vectors, _vocabulary(questions))
     settings: dict[str, HeadSettings] = {}
     print(f"{len(questions)} rows, {FOLDS}-fold cross-validation on the rows as written")
@@ -266,12 +272,7 @@ def retrain() -> None:
         if head == "stores":
             _report_kinds(probabilities, true_classes)
     path = weights_path(embedder.model, "classifier")
-    save(
-        train(questions, vectors, settings, embedder.model),
-        settings,
-        data_hash(embedder.model),
-        path,
-    )
+    save(train(questions, vectors, settings, embedder.model), settings, data_hash(embedder.model), path)
     print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
 
 

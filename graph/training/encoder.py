@@ -17,10 +17,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import nn
-from tqdm import tqdm
-from transformers import BertConfig, BertModel
 
-from graph.training.reader_data import PLAIN, Chat, by_chat, load_chats
+from graph.training.network import descend, lowest_layers, mean_states
+from graph.training.reader_data import Chat, load_chats, plain_questions
 from memory.embedding import bert, e5
 from memory.embedding.bert import Array, Parts, SentenceEncoder
 
@@ -50,20 +49,9 @@ class Encoding(nn.Module):
     def __init__(self, parts: Parts) -> None:
         super().__init__()
         self._parts = parts
-        weights = {name: torch.from_numpy(np.array(weight)) for name, weight in parts.weights.items()}
-        layers = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
-        size = bert.DIMENSIONS
-        config = BertConfig(
-            vocab_size=1,
-            hidden_size=size,
-            num_hidden_layers=layers,
-            num_attention_heads=bert.HEADS,
-            intermediate_size=4 * size,
-            hidden_dropout_prob=0.05,
-            attention_probs_dropout_prob=0.0,  # keeps the fused attention
-        )
-        self.bert = BertModel(config, add_pooling_layer=False)
-        self.bert.load_state_dict(weights, strict=False)
+        layers = bert.count_layers(parts.weights)
+        # Without dropout in it, attention stays fused.
+        self.bert = lowest_layers(parts.weights, layers, dropout=0.05, attention_dropout=0.0)
         self.trained = tuple(f"encoder.layer.{number}." for number in range(layers - TRAINED, layers))
         for name, weight in self.bert.named_parameters():
             weight.requires_grad_(name.startswith(self.trained))
@@ -71,14 +59,7 @@ class Encoding(nn.Module):
     def forward(self, texts: Sequence[str]) -> torch.Tensor:
         """Unit vectors, (texts, 384)."""
         tokens = [text.ids[:MAX_TOKENS] for text in self._parts.tokenizer.encode_batch_fast(list(texts))]
-        ids = nn.utils.rnn.pad_sequence(list(map(torch.tensor, tokens)), batch_first=True)
-        ids = nn.functional.pad(ids, (0, -ids.shape[1] % bert.STEP))  # oneDNN makes a kernel for each length
-        words = torch.from_numpy(self._parts.words(ids.numpy()))
-        mask = (torch.arange(ids.shape[1]) < torch.tensor([[len(text)] for text in tokens])).float()
-        with torch.autocast("cpu", torch.bfloat16):
-            states = self.bert(inputs_embeds=words, attention_mask=mask).last_hidden_state
-        mean = (states.float() * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
-        return nn.functional.normalize(mean, dim=1)
+        return nn.functional.normalize(mean_states(self.bert, self._parts.words, tokens), dim=1)
 
 
 def asked_of(chat: Chat, plain: Sequence[Chat]) -> Iterator[tuple[str, list[int]]]:
@@ -105,7 +86,7 @@ def ranked(chat: Chat, plain: Sequence[Chat], encoder: SentenceEncoder) -> Itera
 
 def rows_of(chats: Sequence[Chat], encoder: SentenceEncoder, chance: random.Random) -> list[Row]:
     """The rows to train on, in a random order."""
-    plain, rows = by_chat(PLAIN), []
+    plain, rows = plain_questions(), []
     for chat in chance.sample(chats, min(CHATS, len(chats))):
         text = {line["n"]: line["text"] for line in chat["lines"]}
         for question, answering, nearest in ranked(chat, plain[chat["id"]], encoder):
@@ -119,26 +100,22 @@ def train(rows: Sequence[Row], parts: Parts, seed: int) -> dict[str, Array]:
     """Train; returns the weights of the layers that were trained."""
     torch.manual_seed(seed)
     model = Encoding(parts)
-    optimizer = torch.optim.AdamW([w for w in model.parameters() if w.requires_grad], lr=RATE, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: min((n + 1) / 20, 1 - n / (STEPS + 1)))
-    for step in tqdm(range(STEPS), unit="step"):
-        batch = [rows[(step * BATCH + place) % len(rows)] for place in range(BATCH)]
+    batches = [[rows[place % len(rows)] for place in range(n * BATCH, (n + 1) * BATCH)] for n in range(STEPS)]
+
+    def loss_of(batch: Sequence[Row]) -> torch.Tensor:
         questions, right, wrong = zip(*batch, strict=True)
-        prompts = e5.E5.query_prompt, e5.E5.document_prompt
-        texts = [prompts[0] + text for text in questions] + [prompts[1] + text for text in (*right, *wrong)]
-        vectors = model(texts)
+        asked = [e5.E5.query_prompt + text for text in questions]
+        vectors = model(asked + [e5.E5.document_prompt + text for text in (*right, *wrong)])
         scores = vectors[:BATCH] @ vectors[BATCH:].T / TEMPERATURE
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(scores, torch.arange(BATCH)).backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
+        return nn.functional.cross_entropy(scores, torch.arange(BATCH))
+
+    descend(model, batches, loss_of, RATE)
     return {name: w.numpy() for name, w in model.bert.state_dict().items() if name.startswith(model.trained)}
 
 
 def right_first(chats: Sequence[Chat], encoder: SentenceEncoder) -> tuple[float, int]:
     """For how many questions of chats the nearest line answers, and how many there are."""
-    plain = by_chat(PLAIN)
+    plain = plain_questions()
     found = [near[0] in right for chat in chats for _, right, near in ranked(chat, plain[chat["id"]], encoder)]
     return float(np.mean(found)), len(found)
 

@@ -7,14 +7,14 @@ Learned from `matters.jsonl`; every tenth row is held out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from graph.training import read_rows
 from graph.training.classifier import design, in_haste, learn_vocabulary
-from graph.understanding.classifier import MODELS, weights_path
+from graph.understanding.classifier import weights_path
 from graph.understanding.matters import Recogniser
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
@@ -27,8 +27,7 @@ MIN_ROWS_OF_TERM = 2
 
 def sentences(*, held_out: bool) -> dict[str, bool]:
     """Sentences, as written and as typed in haste, and whether they matter whatever is talked about."""
-    lines = (MODELS / "matters.jsonl").read_text("utf-8").splitlines()
-    kept = [json.loads(line) for n, line in enumerate(lines) if (n % 10 == 0) == held_out]
+    kept = [row for n, row in enumerate(read_rows("matters.jsonl")) if (n % 10 == 0) == held_out]
     written = {row["text"]: bool(row["matters"]) for row in kept}
     return {in_haste(text): matters for text, matters in written.items()} | written
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 import math
 import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,22 +30,20 @@ from graph.readers import line_reader
 from graph.readers.line_reader import Calibration
 from graph.readers.lines import Tokens, tokens_of
 from graph.training import reader_calibration
-from graph.training.reader_data import PLAIN, Example, by_chat, load_chats, of_chat, open_data, plain_of
+from graph.training.network import descend, padded
+from graph.training.reader_data import SAYS, Example, load_chats, of_chat, open_data, plain_of, plain_questions
 from memory.embedding import bert, minilm
 from memory.embedding.embedder import Embedder
 
 SEED = 14
 RATE, RATE_PLAIN = 1e-4, 5e-5
-"""Highest learning rate; it rises over the first twentieth of the steps and falls to 0."""
+"""Highest learning rate, with open data and pairs and with plain questions."""
 BATCH_TOKENS = 2048
-PADDED = 16
-"""Rows are padded to multiples of so many tokens: oneDNN makes a kernel for each length."""
 EPOCHS_OPEN, EPOCHS_CHATS, EPOCHS_PLAIN = 1, 2, 1
 KEPT = 5000
 """Questions of the chats that are trained on again beside the plain ones."""
 LAYERS_LEFT = 2
 """So many of the lowest layers are as the first stage left them: a fifth faster."""
-SAYS = {"no": 0, "yes": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +76,13 @@ class Reader(nn.Module):
 
     def forward(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits of answering and of saying yes, (rows, 2), and of first and last token, (rows, tokens, 2)."""
-        longest = -(-max(len(row.tokens.ids) for row in rows) // PADDED) * PADDED
-        ids, types, mask = (torch.zeros(len(rows), longest, dtype=torch.long) for _ in range(3))
-        outside = torch.full((len(rows), longest, 1), -1e4)
+        ids, is_token = padded([row.tokens.ids for row in rows])
+        types, _ = padded([row.tokens.types for row in rows])
+        outside = torch.full((*ids.shape, 1), -1e4)
         for n, row in enumerate(rows):
-            length, first = len(row.tokens.ids), row.tokens.first
-            ids[n, :length] = torch.tensor(row.tokens.ids)
-            types[n, :length] = torch.tensor(row.tokens.types)
-            mask[n, :length] = 1
-            outside[n, first : first + len(row.tokens.offsets)] = 0
+            outside[n, row.tokens.first : row.tokens.first + len(row.tokens.offsets)] = 0
         with torch.autocast("cpu", torch.bfloat16):
-            states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state.float()
+            states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=is_token).last_hidden_state.float()
         return self.line(states[:, 0]), self.ends(states) + outside
 
 
@@ -143,30 +137,11 @@ def batches(groups: Sequence[Group], chance: random.Random) -> list[list[Group]]
 
 
 def train(model: Reader, groups: Sequence[Group], epochs: int, held_out: Sequence[Row], rate: float = RATE) -> None:
-    """Train on the rows of questions, and print the figures on those held out after each epoch."""
+    """Train on the rows of questions, and print the figures on those held out."""
     chance = random.Random(SEED)
     plan = [batch for _ in range(epochs) for batch in batches(groups, chance)]
-    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=rate, weight_decay=0.01)
-    warm = len(plan) / 20
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda n: min((n + 1) / warm, (len(plan) - n) / (len(plan) - warm))
-    )
-    started, total, model_is = time.monotonic(), 0.0, model.train()
-    for step, batch in enumerate(plan, 1):
-        loss = loss_of(model_is, batch)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        optimizer.zero_grad()
-        total += float(loss.detach())
-        if step % 20 == 0 or step == len(plan):
-            minutes = (time.monotonic() - started) / 60
-            print(f"step {step} of {len(plan)}, loss {total / min(20, step):.3f}, {minutes:.1f} min", flush=True)
-            total = 0.0
-        if step % math.ceil(len(plan) / epochs) == 0 or step == len(plan):
-            report(model, held_out)
-            model.train()
+    descend(model, plan, partial(loss_of, model), rate)
+    report(model, held_out)
 
 
 @torch.inference_mode()
@@ -230,7 +205,7 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
     "Robust fine-tuning of zero-shot models").
     """
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    questions, (chats, held_out) = by_chat(PLAIN), load_chats()
+    questions, (chats, held_out) = plain_questions(), load_chats()
     plain, tested = (
         rows_of([group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder)])
         for part in (chats, held_out)
@@ -246,24 +221,21 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
 def main() -> None:
     """Run one of the three stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
-    stages = parser.add_subparsers(dest="stage", required=True)
-    stage = stages.add_parser("open", help="train on published question-answering data")
-    stage.add_argument("data", type=Path, help="the folder that holds qamr, fairytaleqa and xquad")
-    stage.add_argument("--out", type=Path, required=True, help="the file to write")
-    stage = stages.add_parser("chats", help="go on with our own chats, and write the weights that are used")
-    stage.add_argument("start", type=Path, help="the file that the stage open wrote, or the weights to go on from")
-    stage = stages.add_parser("plain", help="go on with plain questions about the chats, and write these weights, too")
-    stage.add_argument("start", type=Path, help="the weights that the stage chats wrote")
+    parser.add_argument("stage", choices=("open", "chats", "plain"), help="what is trained on")
+    parser.add_argument("path", type=Path, metavar="DATA|START", help="a folder of data, or the weights to go on from")
+    parser.add_argument("--out", type=Path, help="the file that the stage open writes")
     arguments = parser.parse_args()
+    if (arguments.stage == "open") != (arguments.out is not None):
+        parser.error("--out names the file that the stage open writes; the other stages write assets/models")
     torch.manual_seed(SEED)
     model, embedder = Reader(), Embedder(minilm.NAME)
     if arguments.stage == "open":
-        groups = rows_of(open_data(arguments.data, embedder))
+        groups = rows_of(open_data(arguments.path, embedder))
         random.Random(SEED).shuffle(groups)
         train(model, groups[500:], EPOCHS_OPEN, flat(groups[:500]))
         save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
         return
-    go_on(model, arguments.start)
+    go_on(model, arguments.path)
     (train_on_plain if arguments.stage == "plain" else train_on_chats)(model, embedder)
     weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
     bert.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)

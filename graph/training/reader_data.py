@@ -11,7 +11,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 
 from graph.readers.lines import Line
-from graph.understanding.classifier import MODELS
+from graph.training import read_rows
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
 
-CHATS = MODELS / "reader_pairs.jsonl"
-OF_SEVERAL_LINES = MODELS / "questions_of_several_lines.jsonl"
-PLAIN = MODELS / "plain_questions.jsonl"
+SAYS = {"no": 0, "yes": 1}
+"""What a line may say to a question that asks for that, and the label of it."""
 
 OUTDATED = "outdated"
 """The kind of a pair whose line answers with a value that another line has replaced: it answers, but worse."""
@@ -54,14 +53,13 @@ class Example:
 
 
 Chat = dict[str, Any]
-"""A row of `CHATS`."""
+"""A row of `reader_pairs.jsonl`."""
 
 
-def load_chats(path: Path = CHATS) -> tuple[list[Chat], list[Chat]]:
+def load_chats() -> tuple[list[Chat], list[Chat]]:
     """The chats to train on, and those held out."""
-    chats = [json.loads(row) for row in path.read_text("utf-8").splitlines()]
-    held_out = chats[::HELD_OUT_EVERY]
-    return [chat for n, chat in enumerate(chats) if n % HELD_OUT_EVERY], held_out
+    chats = read_rows("reader_pairs.jsonl")
+    return [chat for n, chat in enumerate(chats) if n % HELD_OUT_EVERY], chats[::HELD_OUT_EVERY]
 
 
 def lines_of(chat: Chat) -> dict[int, Line]:
@@ -82,29 +80,37 @@ def of_chat(chat: Chat, embedder: Embedder | None = None) -> list[list[Example]]
     With an embedder, near lines of the chat that no pair names are further ones without answer.
     """
     lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
-    numbers = list(lines)
     pairs: dict[str, list[Any]] = defaultdict(list)
     for pair in chat["pairs"]:
         pairs[pair["q"]].append(pair)
-    texts = [line.text for line in lines.values()]
-    near = embedder.encode(list(pairs)) @ embedder.encode(texts).T if embedder else np.zeros((len(pairs), 0))
-    groups = []
-    for (question, named), similarity in zip(pairs.items(), near, strict=True):
-        group = [_example(pair, lines[pair["line"]], asked_on) for pair in named]
-        if any(pair["answer"] is not None for pair in named):
-            taken = {pair["line"] for pair in named}
-            others = [numbers[k] for k in np.argsort(-similarity) if numbers[k] not in taken][:NEAREST]
-            chosen = random.Random(question).sample(others, min(NEGATIVES, len(others)))
-            group += [Example(question, asked_on, lines[n], None) for n in chosen]
-        groups.append(group)
-    return groups
+    groups = [[_example(pair, lines[pair["line"]], asked_on) for pair in named] for named in pairs.values()]
+    if embedder is None:
+        return groups
+    # A question without an answer may have one in a line that no pair names: it gets no other lines.
+    taken = [
+        {pair["line"] for pair in named} if any(pair["answer"] is not None for pair in named) else lines.keys()
+        for named in pairs.values()
+    ]
+    others = _near_lines(list(pairs), taken, lines, asked_on, embedder)
+    return [group + near for group, near in zip(groups, others, strict=True)]
 
 
-def by_chat(path: Path) -> dict[str, list[Any]]:
-    """The questions of `OF_SEVERAL_LINES` or `PLAIN` by the id of their chat."""
+def _near_lines(
+    questions: Sequence[str], taken: Sequence[Set[int]], lines: Mapping[int, Line], asked_on: date, embedder: Embedder
+) -> Iterator[list[Example]]:
+    """For each question some of the lines nearest to it but those taken, as examples without answer."""
+    numbers = list(lines)
+    near = embedder.encode(questions) @ embedder.encode([line.text for line in lines.values()]).T
+    for question, named, similarity in zip(questions, taken, near, strict=True):
+        others = [numbers[k] for k in np.argsort(-similarity) if numbers[k] not in named][:NEAREST]
+        chosen = random.Random(question).sample(others, min(NEGATIVES, len(others)))
+        yield [Example(question, asked_on, lines[n], None) for n in chosen]
+
+
+def plain_questions() -> dict[str, list[Any]]:
+    """The questions of `plain_questions.jsonl` by the id of their chat."""
     questions: dict[str, list[Any]] = defaultdict(list)
-    for row in path.read_text("utf-8").splitlines():
-        asked = json.loads(row)
+    for asked in read_rows("plain_questions.jsonl"):
         questions[asked["chat"]].append(asked)
     return questions
 
@@ -115,30 +121,27 @@ def plain_of(chat: Chat, questions: Sequence[Mapping[str, Any]], embedder: Embed
     Each line of evidence answers, with its words from the first that are marked to the last; what contradicts a false
     premise does not. Near lines of the chat that a question does not name are further ones without answer.
     """
-    lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
-    numbers = list(lines)
     if not questions:
         return []
+    lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
     texts = [f"{asked['q']} {asked['before']['q']}" if "before" in asked else asked["q"] for asked in questions]
-    near = embedder.encode(texts) @ embedder.encode([line.text for line in lines.values()]).T
-    groups = []
-    for asked, question, similarity in zip(questions, texts, near, strict=True):
-        named = {line["n"]: line for line in asked["lines"] if line["role"] != "bridge"}
-        is_alone = sum(line["role"] == "evidence" for line in named.values()) == 1
-        says = asked["kind"] if asked["kind"] in ("yes", "no") and is_alone else ""
-        is_premise = asked["kind"] == "premise"
-        group = []
-        for number, marked in named.items():
-            line, is_evidence = lines[number], marked["role"] == "evidence" and not is_premise
-            places = [(line.text.index(words), words) for words in marked["spans"]]
-            span = (min(a for a, _ in places), max(a + len(words) for a, words in places)) if is_evidence else None
-            outdated = marked["role"] == OUTDATED and not is_premise
-            group.append(Example(question, asked_on, line, span, says if is_evidence else "", outdated))
-        taken = {line["n"] for line in asked["lines"]}
-        others = [numbers[k] for k in np.argsort(-similarity) if numbers[k] not in taken][:NEAREST]
-        chosen = random.Random(question).sample(others, min(NEGATIVES, len(others)))
-        groups.append(group + [Example(question, asked_on, lines[n], None) for n in chosen])
-    return groups
+    taken = [{line["n"] for line in asked["lines"]} for asked in questions]
+    others = _near_lines(texts, taken, lines, asked_on, embedder)
+    return [
+        [_marked(asked, text, row, lines[row["n"]], asked_on) for row in asked["lines"] if row["role"] != "bridge"]
+        + near
+        for asked, text, near in zip(questions, texts, others, strict=True)
+    ]
+
+
+def _marked(asked: Mapping[str, Any], question: str, row: Mapping[str, Any], line: Line, asked_on: date) -> Example:
+    """A line that a plain question names, as an example."""
+    if asked["kind"] == "premise" or row["role"] != "evidence":
+        return Example(question, asked_on, line, None, outdated=row["role"] == OUTDATED and asked["kind"] != "premise")
+    places = [(line.text.index(words), words) for words in row["spans"]]
+    span = min(start for start, _ in places), max(start + len(words) for start, words in places)
+    is_alone = len([other for other in asked["lines"] if other["role"] == "evidence"]) == 1
+    return Example(question, asked_on, line, span, asked["kind"] if is_alone and asked["kind"] in SAYS else "")
 
 
 def _example(pair: Mapping[str, Any], line: Line, asked_on: date) -> Example:

@@ -147,12 +147,17 @@ def states(weights: Weights) -> tuple[Node, Node, Node]:
     words = op.parameter([-1, -1, DIMENSIONS], np.float32)
     masked = op.parameter([-1, 1, 1, -1], np.float32)
     x = norm(words, "embeddings.LayerNorm")
-    for number in range(sum(name.endswith("attention.self.query.weight") for name in weights)):
+    for number in range(count_layers(weights)):
         layer = f"encoder.layer.{number}"
         x = norm(op.add(x, attend(x, f"{layer}.attention")), f"{layer}.attention.output.LayerNorm")
         hidden = op.gelu(dense(x, f"{layer}.intermediate.dense"), "erf")
         x = norm(op.add(x, dense(hidden, f"{layer}.output.dense")), f"{layer}.output.LayerNorm")
     return words, masked, x
+
+
+def count_layers(weights: Weights) -> int:
+    """The number of layers of a network."""
+    return sum(name.endswith("attention.self.query.weight") for name in weights)
 
 
 def _quantize(weight: Array) -> Node:

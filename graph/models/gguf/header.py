@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import mmap
 import struct
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -114,11 +115,12 @@ class _Reader:
         self._check(metadata)
         names = zip(arrays.get("tokenizer.ggml.tokens", []), arrays.get("tokenizer.ggml.token_type", []), strict=False)
         control = tuple(name for name, kind in names if kind == CONTROL)
-        sizes, precision, end = self._tensors(tensors)
+        parameters, size, end = self._tensors(tensors)
         alignment = metadata.get("general.alignment", 32)
         if math.ceil(self.at / alignment) * alignment + end > len(self.data):
             raise ValueError("the weights end before the file should")
-        return GgufHeader(metadata, control, precision, sum(weights for weights, _ in sizes), sum(b for _, b in sizes))
+        ((precision, _),) = parameters.most_common(1)
+        return GgufHeader(metadata, control, precision, parameters.total(), size)
 
     def _check(self, metadata: dict[str, Any]) -> None:
         architecture = metadata.get("general.architecture")
@@ -131,9 +133,9 @@ class _Reader:
         if not metadata.get("tokenizer.chat_template"):
             raise UnknownModel(f"gguf:{self.path} has no chat template. Use the “instruct” or “chat” file of the model")
 
-    def _tensors(self, count: int) -> tuple[list[tuple[int, int]], str, int]:
-        """(weights, bytes) of each tensor, the type of most weights, and where the last one ends."""
-        sizes, by_type, end = [], dict[str, int](), 0
+    def _tensors(self, count: int) -> tuple[Counter[str], int, int]:
+        """The number of weights of each type, the bytes of all tensors, and where the last one ends."""
+        parameters, total, end = Counter[str](), 0, 0
         for _ in range(count):
             self._string()
             (dimensions,) = self._take("I")
@@ -142,10 +144,10 @@ class _Reader:
             if kind not in SHAPES:
                 raise self._unreadable(f"weights of type {kind} (files called Q2, Q3, Q4_K_S, Q5 or IQ have such)")
             name, block, width = SHAPES[kind]
-            sizes.append((weights, weights // block * width))
-            by_type[name] = by_type.get(name, 0) + weights
-            end = max(end, offset + sizes[-1][1])
-        return sizes, max(by_type, key=lambda name: by_type[name]), end
+            size = weights // block * width
+            parameters[name] += weights
+            total, end = total + size, max(end, offset + size)
+        return parameters, total, end
 
     def _take(self, form: str) -> tuple[Any, ...]:
         values = struct.unpack_from(f"<{form}", self.data, self.at)

@@ -12,7 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
 from typing_extensions import override
 
 from graph.models.faults import ModelFailed, UnknownModel
@@ -75,17 +74,14 @@ class GgufWeights(LocalWeights):
         loading = weights if is_converted else int(COPIES_AT_FIRST * header.weight_bytes) + RUNTIME_BYTES
         return MemoryNeed(header.parameters, weights, header.cache_bytes, header.context, loading)
 
-    def _check_memory(self) -> None:
-        need, free = self.memory_need().total, psutil.virtual_memory().available
+    @override
+    def _load(self) -> Any:
+        need, free = self.memory_need().total, self.free_bytes
         if need > free:
             raise UnknownModel(
                 f"gguf:{self.path} needs {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. Close "
                 "other programs, unload other models, or use a smaller file"
             )
-
-    @override
-    def _load(self) -> Any:
-        self._check_memory()
         self.last_prompt = []
         try:
             return self._pipeline()
@@ -199,9 +195,7 @@ def _config(pipeline: Any, reply: Generation) -> Any:  # noqa: ANN401
 
     config = pipeline.get_generation_config()
     config.max_new_tokens = reply.max_tokens
-    config.do_sample = reply.temperature > 0
-    if reply.temperature > 0:
-        config.temperature = reply.temperature
+    config.do_sample = False
     if reply.schema is not None:
         config.structured_output_config = StructuredOutputConfig(grammar=grammar(reply.schema))
     return config

@@ -61,7 +61,7 @@ class UnpooledClient(httpx.AsyncClient):
         return await client.send(request, **options)
 
 
-def hosted_model(name: str, address: str, temperature: float) -> OpenAIChat:
+def hosted_model(name: str, address: str) -> OpenAIChat:
     """The chat model of that name behind an address; behind OpenAI's where there is none.
 
     Raises:
@@ -77,7 +77,7 @@ def hosted_model(name: str, address: str, temperature: float) -> OpenAIChat:
         model=name,
         base_url=address or OPENAI,
         api_key=SecretStr(key),
-        temperature=temperature,
+        temperature=0,
         timeout=TIMEOUT_SECONDS,
         # LangChain would wait for each chunk by asyncio.wait_for, which loses a cancellation that meets a chunk (before
         # Python 3.12); graph.models.calls bounds the time of the whole reply.

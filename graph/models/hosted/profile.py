@@ -93,9 +93,9 @@ def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
         return None
     path, field = profile.count
     with _alone(address, profile) as free:
-        reply = _object(_fetch(model, _root(model) + path, {field: text})) if free else {}
-    tokens = reply.get("tokens")
-    return len(tokens) if isinstance(tokens, list) else _size(reply.get("count"))
+        reply = _fetch(model, _root(model) + path, {field: text}) if free else None
+    tokens = _find(reply, "tokens")
+    return len(tokens) if isinstance(tokens, list) else _size(reply, "count")
 
 
 @asynccontextmanager
@@ -151,7 +151,7 @@ def _fetch(model: BaseChatOpenAI, url: str, body: Mapping[str, Any] | None = Non
         return None
     except (OpenAIError, ValueError):
         return {}
-    return _object(reply)
+    return reply if isinstance(reply, dict) else {}
 
 
 def _root(model: BaseChatOpenAI) -> str:
@@ -164,17 +164,17 @@ def _ask(model: BaseChatOpenAI) -> ServerProfile | None:
     listed = _fetch(model, f"{str(model.openai_api_base).rstrip('/')}/models")
     if listed is None:
         return None
-    rows, name = _rows(listed.get("data")), model.model_name
-    row = next((row for row in rows if row.get("id") == name), {})
+    rows = _rows(listed, "data")
+    row = next((row for row in rows if row.get("id") == model.model_name), {})
     makers = {each.get("owned_by") for each in rows}
     if "llamacpp" in makers:  # a server of one model answers to any name
         row = row or (rows[0] if len(rows) == 1 else {})
-        settings = _object(_object(_fetch(model, f"{_root(model)}/props")).get("default_generation_settings"))
-        context = _size(_object(row.get("meta")).get("n_ctx")) or _size(settings.get("n_ctx"))
+        props = _fetch(model, f"{_root(model)}/props")
+        context = _size(row, "meta", "n_ctx") or _size(props, "default_generation_settings", "n_ctx")
         return ServerProfile(context, ("/tokenize", "content"), parallel=True, takes_options=True)
     if makers == {"me"}:  # llama-cpp-python
         return ServerProfile(count=("/extras/tokenize/count", "input"))
-    if told := _size(row.get("max_model_len")) or _size(row.get("context_length")):
+    if told := _size(row, "max_model_len") or _size(row, "context_length"):
         return ServerProfile(told, parallel=True, takes_options="vllm" in makers)
     if told := _ollama_context(model) or _lm_studio_context(model):
         return ServerProfile(told, parallel=True)
@@ -186,27 +186,32 @@ def _ollama_context(model: BaseChatOpenAI) -> int | None:
     shown = _fetch(model, f"{_root(model)}/api/show", {"model": name})
     if not shown:
         return None
-    for row in _rows(_object(_fetch(model, f"{_root(model)}/api/ps")).get("models")):
-        if row.get("name") in (name, f"{name}:latest") and (size := _size(row.get("context_length"))):
+    for row in _rows(_fetch(model, f"{_root(model)}/api/ps"), "models"):
+        if row.get("name") in (name, f"{name}:latest") and (size := _size(row, "context_length")):
             return size
     chosen = re.search(r"(?m)^num_ctx\s+(\d+)", str(shown.get("parameters")))
-    most = [_size(value) for key, value in _object(shown.get("model_info")).items() if key.endswith(".context_length")]
-    return int(chosen[1]) if chosen else min([OLLAMA_CONTEXT, *filter(None, most)])
+    architecture = _find(shown, "model_info", "general.architecture")
+    most = _size(shown, "model_info", f"{architecture}.context_length")
+    return int(chosen[1]) if chosen else min(OLLAMA_CONTEXT, most or OLLAMA_CONTEXT)
 
 
 def _lm_studio_context(model: BaseChatOpenAI) -> int | None:
-    rows = _rows(_object(_fetch(model, f"{_root(model)}/api/v0/models")).get("data"))
-    row = next((row for row in rows if row.get("id") == model.model_name), {})
-    return _size(row.get("loaded_context_length"))
+    rows = _rows(_fetch(model, f"{_root(model)}/api/v0/models"), "data")
+    return next((_size(row, "loaded_context_length") for row in rows if row.get("id") == model.model_name), None)
 
 
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def _find(reply: object, *path: str) -> object:
+    """What a reply holds at a path of names; None where there is nothing."""
+    for name in path:
+        reply = reply.get(name) if isinstance(reply, dict) else None
+    return reply
 
 
-def _rows(value: object) -> list[dict[str, Any]]:
-    return [_object(row) for row in value] if isinstance(value, list) else []
+def _rows(reply: object, name: str) -> list[dict[str, Any]]:
+    found = _find(reply, name)
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
 
 
-def _size(value: object) -> int | None:
+def _size(reply: object, *path: str) -> int | None:
+    value = _find(reply, *path)
     return value if isinstance(value, int) and value > 0 else None

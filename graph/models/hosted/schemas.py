@@ -23,18 +23,19 @@ FORMS: Sequence[str] = ("json_schema", "json_object", "")
 REFUSALS = (400, 422, 500, 501)
 """HTTP status of a server that does not take a form (llama-cpp-python: 500), or that fails for any other reason."""
 
-_ACCEPTED: dict[str, int] = {}
-"""The form that a server took last, as its place in FORMS, by address and model."""
+_ACCEPTED: dict[tuple[str | None, str], str] = {}
+"""The form that a server took last, by address and model."""
 
 
 def forms(model: BaseChatOpenAI) -> Sequence[str]:
     """The forms to try, beginning with the one that this server took before."""
-    return FORMS[_ACCEPTED.get(_key(model), 0) :]
+    accepted = _ACCEPTED.get((model.openai_api_base, model.model_name), FORMS[0])
+    return FORMS[FORMS.index(accepted) :]
 
 
 def remember_form(model: BaseChatOpenAI, form: str) -> None:
     """Begin with this form from now on."""
-    _ACCEPTED[_key(model)] = FORMS.index(form)
+    _ACCEPTED[model.openai_api_base, model.model_name] = form
 
 
 def response_format(form: str, schema: Mapping[str, Any], *, openai: bool) -> dict[str, Any]:
@@ -49,7 +50,3 @@ def without_lengths(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema without bounds on strings, which OpenAI's strict mode refuses."""
     changed = change_parts(schema, without_lengths)
     return {word: value for word, value in changed.items() if word not in ("minLength", "maxLength")}
-
-
-def _key(model: BaseChatOpenAI) -> str:
-    return f"{model.openai_api_base}#{model.model_name}"

@@ -141,7 +141,7 @@ def _fitting_prompt(
             f"the question has {written(0)[1]:,} tokens and the chat model can read {room:,} beside its reply. "
             "Shorten the question, or choose a model with a longer context"
         )
-    if isinstance(model, LocalModel) and model.on_cpu:
+    if isinstance(model, LocalModel) and model.weights.on_cpu:
         while fits > CPU_MEMORIES and written(fits)[1] > CPU_PROMPT_TOKENS:
             fits -= 1
     return *written(fits), context

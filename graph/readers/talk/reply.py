@@ -176,4 +176,4 @@ def fit(content: Content, model: BaseChatModel, reply_tokens: int) -> tuple[Cont
 
 
 def _is_on_cpu(model: BaseChatModel) -> bool:
-    return isinstance(model, LocalModel) and model.on_cpu
+    return isinstance(model, LocalModel) and model.weights.on_cpu

@@ -1,14 +1,15 @@
-"""The weights of a model that transformers runs, found by name, loaded once and shared.
+"""Chat models run in this process by transformers, in 4 to 32 bits, with replies constrained to a JSON schema.
 
-They replace the chat model of langchain-huggingface, whose generation runs in a thread that loses exceptions (the
-stream then waits a minute and ends empty), continues after it was cancelled, counts no tokens, and tokenizes the
-template twice, with a second token of beginning.
+The weights are found by name, loaded once and shared. They replace the chat model of langchain-huggingface, whose
+generation runs in a thread that loses exceptions (the stream then waits a minute and ends empty), continues after it
+was cancelled, counts no tokens, and tokenizes the template twice, with a second token of beginning.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -17,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from graph.models.faults import UnknownModel
-from graph.models.hf.replies import JsonConstraint, ReplyText, Stopped, stoppable
 from graph.models.local_model import ROLES, Generation, LocalWeights, Messages
 from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
 
 if TYPE_CHECKING:
-    from llguidance import LLTokenizer
+    import threading
+
+    from llguidance import LLMatcher, LLTokenizer
     from torch import Tensor
     from transformers import PreTrainedTokenizerBase
 
@@ -158,36 +160,40 @@ class ModelWeights(LocalWeights):
     @override
     def write(self, reply: Generation) -> tuple[int, bool] | None:
         import torch
+        from tokenizers.decoders import DecodeStream
 
         model, tokenizer = self.model(), self.tokenizer()
         ids = torch.tensor([reply.prompt], device=model.device)
-        text = ReplyText(partial(tokenizer.decode, skip_special_tokens=True), reply.deliver)
-        json = JsonConstraint(self.vocabulary(), reply.schema) if reply.schema else None
+        text = DecodeStream(skip_special_tokens=True)
+        matcher = json_matcher(self.vocabulary(), reply.schema) if reply.schema else None
 
         def take_token(tokens: Tensor, *_: object, **__: object) -> bool:
             """Deliver what the newest token adds to the text; returns whether the reply is complete with it."""
             token = int(tokens[0, -1])
-            text.add(token)
-            return json is not None and json.is_complete_with(token)
+            if piece := text.step(tokenizer.backend_tokenizer, token):
+                reply.deliver(piece)
+            if matcher is None:
+                return False
+            matcher.consume_token(token)
+            return matcher.is_stopped()
 
         with stoppable(model, reply.stopped):
             try:
                 tokens = model.generate(
                     ids,
                     attention_mask=torch.ones_like(ids),
-                    logits_processor=[json] if json else [],
+                    logits_processor=[partial(forbid_others, matcher)] if matcher else [],
                     stopping_criteria=[take_token],
                     max_new_tokens=reply.max_tokens,
-                    do_sample=reply.temperature > 0,
-                    temperature=reply.temperature or None,
+                    do_sample=False,
+                    temperature=None,
                     top_p=None,
                     top_k=None,
                     pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,
                 )
             except Stopped:
                 return None
-        text.end()
-        ended = (json is not None and json.complete) or _is_end(model, int(tokens[0, -1]))
+        ended = (matcher is not None and matcher.is_stopped()) or _is_end(model, int(tokens[0, -1]))
         return int(tokens.shape[1]) - len(reply.prompt), ended
 
 
@@ -223,3 +229,53 @@ def _not_found(name: str, fault: Exception) -> str:
         f"hf:{name} is not a {kind} of a language model that can be read here ({why}). Memoir does not download "
         f"models by itself: get it with `hf download {name}`, or start with HF_HUB_OFFLINE=0"
     )
+
+
+class Stopped(Exception):  # the reply is not wanted any more; nobody sees it
+    """The user cancelled a reply that is being generated."""
+
+
+def json_matcher(vocabulary: LLTokenizer, schema: Mapping[str, Any]) -> LLMatcher:
+    """What follows a JSON text of a given schema token by token, and knows which may come next.
+
+    Raises:
+        ValueError: nothing can satisfy the schema.
+    """
+    from llguidance import LLMatcher
+
+    grammar = LLMatcher.grammar_from_json_schema(
+        dict(schema),
+        overrides={"whitespace_flexible": False, "lenient": True, "json_allowed_escapes": '"\\nt'},
+    )
+    matcher = LLMatcher(vocabulary, grammar)
+    if matcher.is_error():
+        raise ValueError(f"the JSON schema of the reply cannot be kept: {matcher.get_error()}")
+    return matcher
+
+
+def forbid_others(matcher: LLMatcher, _: Tensor, scores: Tensor) -> Tensor:
+    """The scores with those of forbidden tokens at minus infinity; shape (1, vocabulary)."""
+    import numpy as np
+    import torch
+
+    bits = np.frombuffer(matcher.compute_bitmask(), dtype=np.uint8)  # bit n is token n
+    allowed = np.zeros(scores.shape[-1], dtype=bool)  # a model may have more rows than its tokenizer has tokens
+    known = np.unpackbits(bits, count=min(len(allowed), len(bits) * 8), bitorder="little")
+    allowed[: len(known)] = known
+    return scores.masked_fill(~torch.from_numpy(allowed).to(scores.device), float("-inf"))
+
+
+@contextmanager
+def stoppable(model: Any, stopped: threading.Event) -> Iterator[None]:  # noqa: ANN401  # each family has its class
+    """Let the model raise `Stopped` before its next layer once the event is set, so that no prompt is read in vain."""
+    import torch
+
+    def check(*_: object) -> None:
+        if stopped.is_set():
+            raise Stopped
+
+    blocks = [block for blocks in model.modules() if isinstance(blocks, torch.nn.ModuleList) for block in blocks]
+    with ExitStack() as hooks:
+        for block in blocks:
+            hooks.enter_context(block.register_forward_pre_hook(check))
+        yield
