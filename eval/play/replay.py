@@ -1,12 +1,11 @@
 """Replay a history: store its sessions in a fresh bank, ask its probes, and count the costs."""
 
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
+from threading import Event
 
 from eval.metrics.answers import verdict
 from eval.play.memory_under_test import MemoryUnderTest
@@ -19,7 +18,6 @@ from eval.runs.run import HistoryCosts
 from eval.types import Costs, History, Prediction, Probe, Sample
 
 Outcome = Sample | HistoryCosts
-Stop = threading.Event | ProcessEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Task:
     probes: Mapping[int, tuple[Probe, ...]]
 
 
-def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: Stop) -> Iterator[tuple[int, Outcome]]:
+def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: Event) -> Iterator[tuple[int, Outcome]]:
     """Store a history in a fresh bank and ask its probes.
 
     Yields each sample as it is answered, by the number of its experiment, and what each experiment cost. Probes that
