@@ -47,7 +47,7 @@ def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: 
                 if memory is None:
                     memory = _store(Path(home), task.history, experiments[number], models, costs)
                 memory.ask_as(experiments[number], costs)
-                samples = _ask(memory, probes)
+                samples = (_sample(probe, memory.ask(probe), embedder) for probe in probes)
             for sample in samples:
                 yield number, sample
                 if stop.is_set():
@@ -83,11 +83,6 @@ def _store(home: Path, history: History, experiment: Experiment, models: Models,
     else:
         memory.remember(history.sessions, history.memories)
     return memory
-
-
-def _ask(memory: MemoryUnderTest, probes: Sequence[Probe]) -> Iterator[Sample]:
-    for probe in probes:
-        yield _sample(probe, memory.ask(probe), memory.models.embedder)
 
 
 def _sample(probe: Probe, prediction: Prediction, embedder: CachedEmbedder) -> Sample:
