@@ -73,9 +73,7 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
         )
     base = replace(base, system=arguments.systems[0]) if arguments.systems else base
     if not arguments.preset and not arguments.sweep:
-        (run,) = _run_rows(arguments, evaluator, [(arguments.benchmark, base)]).values()
-        done = report(run)
-        show(arguments, done, render.to_markdown(done))
+        _show_report(arguments, *_run_rows(arguments, evaluator, [(arguments.benchmark, base)]).values())
         return
     rows = _preset_rows(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
     reports = {label: report(done) for label, done in _run_rows(arguments, evaluator, rows).items()}
@@ -112,6 +110,11 @@ def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Sequence[tuple[s
     return runs
 
 
+def _show_report(arguments: Arguments, reported: Run) -> None:
+    done = report(reported)
+    show(arguments, done, render.to_markdown(done))
+
+
 def _judge_run(evaluator: Evaluator, judged: Run, model: str) -> None:
     with progress_bars("answer") as watch:
         spent = evaluator.judge(judged, model, lambda done, total: watch("judge", done, total))
@@ -125,11 +128,11 @@ def _judge_run(evaluator: Evaluator, judged: Run, model: str) -> None:
 )
 def show_report(arguments: Arguments, evaluator: Evaluator) -> None:
     """Show a run's report."""
-    done = report(evaluator.runs.get(arguments.run))
+    reported = evaluator.runs.get(arguments.run)
     if arguments.csv:
-        print(render.to_csv(done), end="")
+        print(render.to_csv(report(reported)), end="")
     else:
-        show(arguments, done, render.to_markdown(done))
+        _show_report(arguments, reported)
 
 
 @COMMANDS.add(
@@ -163,8 +166,8 @@ def read_again(arguments: Arguments, evaluator: Evaluator) -> None:
     experiment = with_settings(Experiment(), [*settings, *arguments.settings])
     request = RunRequest(before.spec.benchmark, Path(before.spec.data), experiment, jobs=arguments.jobs)
     with progress_bars("probe") as watch:
-        done = report(evaluator.run(request, watch=watch))
-    show(arguments, done, render.to_markdown(done))
+        done = evaluator.run(request, watch=watch)
+    _show_report(arguments, done)
 
 
 @COMMANDS.add(
@@ -183,8 +186,7 @@ def judge(arguments: Arguments, evaluator: Evaluator) -> None:
         _judge_run(evaluator, judged, model)
     else:
         raise MemoirError("no judge is named. Name a chat model, or set MEMOIR_JUDGE")
-    done = report(judged)
-    show(arguments, done, render.to_markdown(done))
+    _show_report(arguments, judged)
 
 
 @COMMANDS.add("list")

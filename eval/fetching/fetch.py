@@ -246,11 +246,12 @@ def _size(path: Path) -> int:
 
 def _checksum(path: Path, file: RemoteFile) -> str:
     """The checksum of the same kind as the hub's: SHA-256, or the SHA-1 of git's blob for a small file."""
+    from huggingface_hub.utils.sha import git_hash
+
+    if len(file.checksum) < SHA256_DIGITS:
+        return git_hash(path.read_bytes())
     with path.open("rb") as content:
-        if len(file.checksum) == SHA256_DIGITS:
-            return hashlib.file_digest(content, "sha256").hexdigest()
-        blob = hashlib.sha1(f"blob {_size(path)}\0".encode() + content.read(), usedforsecurity=False)
-        return blob.hexdigest()
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 @contextmanager

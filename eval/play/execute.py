@@ -1,16 +1,16 @@
 """Replay many histories and append each answer to its run as it comes."""
 
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 from eval.play.engines.processes import Processes
 from eval.play.engines.ray_cluster import RayCluster
 from eval.play.engines.schedule import Engine, Schedule
 from eval.play.models import Models, load_models
-from eval.play.replay import Outcome, Stop, Task, replay
+from eval.play.replay import Outcome, Task, replay
 from eval.play.systems import registry
 from eval.runs.experiment import Experiment
 from eval.runs.run import HistoryCosts, Run
@@ -37,7 +37,7 @@ def execute(
     jobs: int = 1,
     engine: str = "local",
     models: Models | None = None,
-    stop: Stop | None = None,
+    stop: Event | None = None,
     watch: Watch = lambda history, done, total: None,
 ) -> None:
     """Replay what the runs have not answered yet, and append each sample to its run.
@@ -53,7 +53,7 @@ def execute(
     finished = [{c.history for c in run.costs()} for run in runs]
     done = sum(map(len, answered))
     task_of = partial(_task, answered=answered, finished=finished)
-    stop, one = stop or threading.Event(), experiments[0]
+    stop, one = stop or Event(), experiments[0]
     # A pool is one history and reads its file as it goes; a system at an address keeps one history at a time; a local
     # chat model in every process would fill the memory.
     is_single = one.pooled or one.system.startswith(registry.ADDRESS)
@@ -90,7 +90,7 @@ def _task(history: History, answered: Sequence[set[tuple[str, str]]], finished: 
     return Task(history, left) if left else None
 
 
-def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models: Models, stop: Stop) -> Outcomes:
+def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models: Models, stop: Event) -> Outcomes:
     for task in work:
         if stop.is_set():
             return
@@ -98,7 +98,7 @@ def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models
 
 
 def _replay_on(
-    engine: Engine, histories: Iterable[History], task_of: Callable[[History], Task | None], stop: Stop, jobs: int
+    engine: Engine, histories: Iterable[History], task_of: Callable[[History], Task | None], stop: Event, jobs: int
 ) -> Outcomes:
     with engine:
         yield from Schedule(engine, histories, task_of).outcomes(jobs, stop)

@@ -15,6 +15,9 @@ from memory.errors import MemoirError
 from memory.types import Hit, Memory, MemoryDraft, PersonaDraft, SessionDraft
 
 NOBODY = "the assistant"
+UNDATED = datetime.min.replace(tzinfo=UTC)
+"""When a session without a date started, so that it comes before all others."""
+
 LONGEST_WORD = 4
 """An id of at most so many characters ("D1:3", "7") may occur in a text by chance."""
 
@@ -127,8 +130,7 @@ class BenchmarkIds:
 
 def sort_by_time_and_digest(sessions: Iterable[SessionDraft]) -> list[SessionDraft]:
     """Sort sessions by time, undated ones first; those of one moment by a digest, not as in the file."""
-    beginning = datetime.min.replace(tzinfo=UTC)
-    return sorted(sessions, key=lambda s: (s.started_at or beginning, sha256(s.external_id.encode()).digest()))
+    return sorted(sessions, key=lambda s: (s.started_at or UNDATED, sha256(s.external_id.encode()).digest()))
 
 
 def check_stored(golds: Sequence[Gold], sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -> None:

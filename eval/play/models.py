@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlite_utils import Database
 
 from eval.play.understanding.trained_kinds import TrainedKinds
 from eval.runs.experiment import Experiment
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
 
 BUSY_SECONDS = 60.0
-CHUNK = 500
-"""Texts looked up in one statement, below SQLite's limit on variables."""
 
 
 class CachedEmbedder(Embedder):
@@ -45,13 +43,13 @@ class CachedEmbedder(Embedder):
         with self._open() as db:
             # SQLite does not wait here: of two processes that create the file, one is refused.
             with suppress(sqlite3.OperationalError):
-                db.conn.execute("PRAGMA journal_mode = WAL")
-            db.conn.execute(
+                db.execute("PRAGMA journal_mode = WAL")
+            db.execute(
                 "CREATE TABLE IF NOT EXISTS embeddings (model TEXT NOT NULL, digest TEXT NOT NULL, "
                 "vector BLOB NOT NULL, PRIMARY KEY (model, digest)) STRICT, WITHOUT ROWID"
             )
             size = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
-            row = db.conn.execute(size, (self._made_by,)).fetchone()
+            row = db.execute(size, (self._made_by,)).fetchone()
             self._size = row[0] // 4 if row else 0
 
     @property
@@ -69,21 +67,23 @@ class CachedEmbedder(Embedder):
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
         digests = [sha256(text.encode()).hexdigest() for text in texts]
+        select = "SELECT digest, vector FROM embeddings WHERE model = ? AND digest IN (SELECT value FROM json_each(?))"
         with self._open() as db:
-            cached = dict(self._look_up(db, list(dict.fromkeys(digests))))
+            rows = db.execute(select, (self._made_by, json.dumps(digests)))
+            cached = {digest: np.frombuffer(blob, dtype=np.float32) for digest, blob in rows}
         missing = {d: t for d, t in zip(digests, texts, strict=True) if d not in cached}
         self.found += len(texts) - len(missing)
         if missing:
             fresh = dict(zip(missing, self._encode(list(missing.values())), strict=True))
             cached |= fresh
-            rows = [(self._made_by, digest, vector.tobytes()) for digest, vector in fresh.items()]
+            new = [(self._made_by, digest, vector.tobytes()) for digest, vector in fresh.items()]
             with self._open() as db:
-                db.conn.execute("BEGIN IMMEDIATE")
-                db.conn.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", rows)
-                db.conn.execute("COMMIT")
-        if not texts:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
+                db.execute("BEGIN IMMEDIATE")
+                db.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", new)
+                db.execute("COMMIT")
         return np.stack([cached[d] for d in digests])
 
     def _encode(self, texts: list[str]) -> Vectors:
@@ -95,21 +95,12 @@ class CachedEmbedder(Embedder):
         self._size = vectors.shape[1]
         return vectors
 
-    def _look_up(self, db: Database, digests: list[str]) -> Iterator[tuple[str, Vectors]]:
-        for start in range(0, len(digests), CHUNK):
-            part = digests[start : start + CHUNK]
-            rows = db.conn.execute(
-                f"SELECT digest, vector FROM embeddings WHERE model = ? AND digest IN ({','.join('?' * len(part))})",
-                (self._made_by, *part),
-            )
-            yield from ((str(digest), np.frombuffer(blob, dtype=np.float32)) for digest, blob in rows)
-
     @contextmanager
-    def _open(self) -> Iterator[Database]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         with closing(connection):
             connection.execute("PRAGMA synchronous = NORMAL")
-            yield Database(connection)
+            yield connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,11 @@
 """Replay a history: store its sessions in a fresh bank, ask its probes, and count the costs."""
 
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
+from threading import Event
 
 from eval.metrics.answers import verdict
 from eval.play.memory_under_test import MemoryUnderTest
@@ -19,7 +18,6 @@ from eval.runs.run import HistoryCosts
 from eval.types import Costs, History, Prediction, Probe, Sample
 
 Outcome = Sample | HistoryCosts
-Stop = threading.Event | ProcessEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Task:
     probes: Mapping[int, tuple[Probe, ...]]
 
 
-def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: Stop) -> Iterator[tuple[int, Outcome]]:
+def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: Event) -> Iterator[tuple[int, Outcome]]:
     """Store a history in a fresh bank and ask its probes.
 
     Yields each sample as it is answered, by the number of its experiment, and what each experiment cost. Probes that
@@ -49,7 +47,7 @@ def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: 
                 if memory is None:
                     memory = _store(Path(home), task.history, experiments[number], models, costs)
                 memory.ask_as(experiments[number], costs)
-                samples = _ask(memory, probes)
+                samples = (_sample(probe, memory.ask(probe), embedder) for probe in probes)
             for sample in samples:
                 yield number, sample
                 if stop.is_set():
@@ -85,11 +83,6 @@ def _store(home: Path, history: History, experiment: Experiment, models: Models,
     else:
         memory.remember(history.sessions, history.memories)
     return memory
-
-
-def _ask(memory: MemoryUnderTest, probes: Sequence[Probe]) -> Iterator[Sample]:
-    for probe in probes:
-        yield _sample(probe, memory.ask(probe), memory.models.embedder)
 
 
 def _sample(probe: Probe, prediction: Prediction, embedder: CachedEmbedder) -> Sample:

@@ -9,8 +9,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
+from eval.play.ids import UNDATED
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment, Granularity, Key
 from graph.learning.plain_facts import facts
 from graph.learning.summary import TermCounts, TermWeights, gist
@@ -25,8 +26,6 @@ SENTENCES = {"turn": 1, "round": 2, "round-summary": 2, "session": 4, "summary":
 
 ADDED = "value+"
 """Begins the keys that are added to the words of a memory; the others stand in for them, where there are any."""
-
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 _OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|our)\b", re.IGNORECASE)
 
@@ -48,7 +47,7 @@ class SessionRewriter:
         self.separate = experiment.keys == "separate"
         self.is_summed_up = self.granularity in ("summary", "round-summary")
         needs_words = self.is_summed_up or self.key.removeprefix(ADDED) in ("summary", "keyphrases")
-        told = sorted((_start(s), t.text) for s in sessions for t in s.turns) if needs_words else ()
+        told = sorted((s.started_at or UNDATED, t.text) for s in sessions for t in s.turns) if needs_words else ()
         self._starts = [start for start, _ in told]
         self._counts = TermCounts([text for _, text in told]) if needs_words else None
 
@@ -77,7 +76,9 @@ class SessionRewriter:
     def _weights(self, session: SessionDraft) -> TermWeights | None:
         if self._counts is None:
             return None
-        return self._counts.weights(bisect_left(self._starts, _start(session)), [turn.text for turn in session.turns])
+        return self._counts.weights(
+            bisect_left(self._starts, session.started_at or UNDATED), [turn.text for turn in session.turns]
+        )
 
     def _stored_turns(self, session: SessionDraft, weights: TermWeights | None) -> list[StoredTurn]:
         if self.granularity == "turn":
@@ -110,10 +111,6 @@ class SessionRewriter:
 
     def _summary(self, text: str, weights: TermWeights | None) -> str:
         return gist(split(text), SENTENCES[self.granularity], weights)
-
-
-def _start(session: SessionDraft) -> datetime:
-    return session.started_at or _BEGINNING
 
 
 def _rounds(turns: Iterable[TurnDraft]) -> list[list[TurnDraft]]:

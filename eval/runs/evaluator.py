@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from eval import benchmarks
@@ -16,7 +17,7 @@ from eval.play.engines.ray_cluster import require_ray
 from eval.play.execute import execute, with_label
 from eval.play.models import load_models
 from eval.play.pooled import pool
-from eval.play.replay import Stop, count_asked
+from eval.play.replay import count_asked
 from eval.play.systems import registry
 from eval.play.understanding.trained_kinds import read_record
 from eval.runs.experiment import Experiment, UnknownSetting
@@ -144,7 +145,7 @@ class Evaluator:
         self,
         request: RunRequest,
         *,
-        stop: Stop | None = None,
+        stop: Event | None = None,
         watch: Watch = lambda history, done, total: None,
         encoder: Embedder | None = None,
     ) -> Run:
@@ -162,7 +163,7 @@ class Evaluator:
         requests: Sequence[RunRequest],
         started: tuple[list[Run], int],
         *,
-        stop: Stop | None = None,
+        stop: Event | None = None,
         watch: Watch = lambda history, done, total: None,
         encoder: Embedder | None = None,
     ) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from eval.benchmarks.perltqa.adapter import LabelledQuestion, labelled_questions
 from eval.metrics.classification import cell, classification
-from eval.play.understanding.trained_kinds import KINDS, TrainedKinds, Training, digests
+from eval.play.understanding.trained_kinds import KINDS, TrainedKinds, Training, digest
 from eval.types import Watch
 from memory.errors import MemoirError
 
@@ -103,7 +103,8 @@ def _load(folder: Path, plan: Plan, seen: Sequence[LabelledQuestion]) -> Trained
             f"--base {plan.base} is no model that can be loaded ({str(fault).splitlines()[0]}). Name a folder, or a "
             "model of huggingface.co, as bert-base-chinese or bert-base-uncased"
         ) from fault
-    training = Training(plan.base, INSTRUCTION if plan.instruction else "", digests(question.text for question in seen))
+    digests = frozenset(digest(question.text) for question in seen)
+    training = Training(plan.base, INSTRUCTION if plan.instruction else "", digests)
     return TrainedKinds(folder, model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer, training)
 
 

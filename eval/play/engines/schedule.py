@@ -14,7 +14,7 @@ from threading import Event
 from typing import Protocol
 
 from eval.play.models import Models, load_models
-from eval.play.replay import Outcome, Stop, Task, replay
+from eval.play.replay import Outcome, Task, replay
 from eval.runs.experiment import Experiment
 from eval.types import History
 from memory.errors import MemoirError
@@ -118,7 +118,7 @@ class Schedule:
         self._broken_file: Exception | None = None
         self._silent_until = time.monotonic() + SILENT_SECONDS
 
-    def outcomes(self, jobs: int, stop: Stop) -> Iterator[tuple[int, Outcome]]:
+    def outcomes(self, jobs: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
         """Replay everything on so many workers, in any order.
 
         Raises `WorkerFailed` if a worker failed, and once all else is done, if histories were given up.

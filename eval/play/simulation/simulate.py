@@ -9,10 +9,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import cycle
 from random import Random
 
+from eval.play.ids import UNDATED
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.simulation.choices import show
 from eval.play.simulation.names import DEFAULT, rename
@@ -101,8 +102,7 @@ def plan(
 
 def sort_by_time_and_number(sessions: Sequence[SessionDraft]) -> list[SessionDraft]:
     """Sort sessions by time, undated ones first; those of one moment by number ("#2" before "#10")."""
-    beginning = datetime.min.replace(tzinfo=UTC)
-    return sorted(sessions, key=lambda s: (s.started_at or beginning, _numbered(s.external_id)))
+    return sorted(sessions, key=lambda s: (s.started_at or UNDATED, _numbered(s.external_id)))
 
 
 def until(session: SessionDraft, turn: int) -> SessionDraft:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from eval.metrics.answers import contains, f1
+from eval.play.ids import UNDATED
 from eval.play.searchers import ExperimentSearcher
 from eval.play.systems.contract import Chat, Found, MemorySystem, Session, Turn
 from eval.runs.experiment import Experiment
@@ -33,7 +34,7 @@ def to_sessions(drafts: Iterable[SessionDraft], facts: Iterable[MemoryDraft]) ->
     for fact in facts:
         moment = fact.said_at or (fact.event.start if fact.event else None)
         sessions.append(Session(fact.external_id, moment, (Turn(fact.external_id, fact.speaker, fact.text, moment),)))
-    return sorted(sessions, key=lambda session: session.started_at or datetime.min.replace(tzinfo=UTC))
+    return sorted(sessions, key=lambda session: session.started_at or UNDATED)
 
 
 class SystemSearcher(ExperimentSearcher):

@@ -10,7 +10,7 @@ what it remembers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -125,8 +125,3 @@ def read_record(folder: Path) -> Training:
 def digest(question: str) -> str:
     """What a record calls a question."""
     return sha256(question.strip().encode()).hexdigest()[:16]
-
-
-def digests(questions: Iterable[str]) -> frozenset[str]:
-    """What a record calls questions."""
-    return frozenset(map(digest, questions))
