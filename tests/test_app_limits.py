@@ -38,7 +38,7 @@ from graph.server.request_limits import (
     RequestLimits,
     network,
 )
-from graph.tab.request import MAX_MESSAGE
+from graph.tab.chats import MAX_MESSAGE
 from support.app_client import HELD, Program
 from support.browser_app import App
 

@@ -29,7 +29,7 @@ from graph.server.login import (
 )
 from graph.server.site import build_site
 from graph.server.user_pages import UserPages
-from graph.tab.first_personas import import_sample
+from graph.tab.personas import import_sample
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_persona
 from memory.users import Users

@@ -8,6 +8,7 @@ import pytest
 from graph.models.local_model import LocalModel
 from graph.models.registry import chat_model
 from graph.tab.answering import status_after
+from graph.tab.chats import build_ask
 from graph.tab.messages import (
     CUT,
     LOADING_MODEL,
@@ -22,7 +23,6 @@ from graph.tab.messages import (
     shown,
     user_bubble,
 )
-from graph.tab.request import build_ask
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.types import PersonaDraft

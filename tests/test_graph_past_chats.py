@@ -11,11 +11,10 @@ from graph.replies.facts import state_fact
 from graph.state import Ask, Services
 from graph.tab.chat_box import coming_up, describe_persona
 from graph.tab.chat_list import render_chats
+from graph.tab.chats import build_ask, find_place, open_new, resume, take_back, user_places, wait_until_ready
 from graph.tab.evidence import render_sources_of
-from graph.tab.first_personas import SAMPLE, introduce, own_assistant
 from graph.tab.messages import Chat, user_bubble
-from graph.tab.past_chats import find_place, open_new, resume, take_back, user_places
-from graph.tab.request import build_ask, wait_until_ready
+from graph.tab.personas import SAMPLE, introduce, own_assistant
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank

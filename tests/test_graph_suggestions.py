@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from graph.replies.suggestions import ALWAYS, MOST, suggest_questions
-from graph.tab.first_personas import introduce
+from graph.tab.personas import introduce
 from memory.bank.bank import Bank
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 

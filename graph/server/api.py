@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError, validate_call
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.state import Ask
-from graph.tab.request import MAX_MESSAGE, asked_at, wait_until_ready
+from graph.tab.chats import MAX_MESSAGE, asked_at, wait_until_ready
 from memory.bank import journal
 from memory.errors import MemoirError, UnknownMemory
 from memory.forgetting.forget import forget_memories

@@ -29,7 +29,7 @@ from graph.server.page import isolate_pages
 from graph.server.request_limits import MAX_UPLOAD_BYTES, VISITOR_UPLOAD_BYTES, RequestLimits
 from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
-from graph.tab.first_personas import import_sample
+from graph.tab.personas import import_sample
 from memory.bank.bank import Bank
 from memory.cli.errors import OWN_FILES_ONLY
 from memory.errors import MemoirError

@@ -25,7 +25,7 @@ from graph.server.request_limits import MAX_UPLOAD_BYTES, MAX_UPLOADS, VISITOR_U
 from graph.server.services import Background, build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Services
-from graph.tab.first_personas import import_sample
+from graph.tab.personas import import_sample
 from memory.errors import BankUnavailable
 from memory.exporting.downloads import VISITORS
 from memory.tab.parts import PICTURES

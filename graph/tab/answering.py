@@ -17,13 +17,11 @@ from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
 from graph.state import Ask, Token
 from graph.tab import messages
-from graph.tab.chat_box import ChatBox
+from graph.tab.chat_box import ChatBox, taught_by
+from graph.tab.chats import build_ask, take_back, user_places, wait_until_ready
 from graph.tab.evidence import TracePanel, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.model_panels import ModelPanel
-from graph.tab.past_chats import take_back, user_places
-from graph.tab.remembered import taught_by
-from graph.tab.request import build_ask, wait_until_ready
 from memory.bank import journal
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError

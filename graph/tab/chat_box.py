@@ -1,8 +1,9 @@
-"""The conversation itself: the bubbles, the box to write in, and example questions."""
+"""The conversation itself: the bubbles, what a message taught, the box to write in, and example questions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from typing import Any
@@ -11,20 +12,29 @@ import gradio as gr
 from markupsafe import Markup
 
 from graph.replies.suggestions import MOST, suggest_questions
-from graph.tab.first_personas import SAMPLE, example_questions
-from graph.tab.messages import ASK, GO_ON, SEND
+from graph.tab.messages import ASK, GO_ON, SEND, Chat
+from graph.tab.personas import SAMPLE, example_questions
+from graph.understanding.parts import tells
+from memory.bank import corrections
 from memory.bank.bank import Bank
+from memory.bank.queries.chats import memories_of_turn
 from memory.bank.queries.told import known_period, upcoming
 from memory.dates.expressions import describe_span
+from memory.errors import MemoirError
 from memory.formatting import clip, format_count, format_day
-from memory.tab.parts import PERSONA_AVATAR, USER_AVATAR, Update, empty_state, render
-from memory.types import Persona
+from memory.tab.memory_card import kind_name
+from memory.tab.parts import PERSONA_AVATAR, PRIVATE, USER_AVATAR, Update, empty_state, render
+from memory.types import Memory, Persona
 
 SOON = timedelta(days=8)
 """How far ahead an empty chat names plans: until the same day of next week."""
 
 MOST_SOON, CONSIDERED = 4, 50
 """Most plans that it names, and of how many they are chosen."""
+
+SHOW_REMEMBERED = """element.popover = "auto";
+window.showRemembered = (detail) => trigger("select", detail);"""
+"""Lets screen.js ask for what a turn taught, after an action on one memory of it."""
 
 
 class ChatBox:
@@ -119,3 +129,34 @@ def coming_up(bank: Bank, persona: Persona, now: datetime) -> Iterator[str]:
             told.update(memory.turn_ids or (memory.id,))
             if len(told) >= MOST_SOON:
                 return
+
+
+class RememberedPanel:
+    """The panel, a popover of the page."""
+
+    def __init__(self, bank: Bank, chat: gr.State) -> None:
+        self.bank = bank
+        self.view = gr.HTML(padding=False, js_on_load=SHOW_REMEMBERED, elem_id="remembered")
+        self.view.select(self.show, chat, self.view, **PRIVATE)
+
+    def show(self, chat: Chat, event: gr.EventData) -> Markup:
+        """Correct a memory, if the event has an action ("edit", "wrong" or "undo"), and show what its turn taught."""
+        if chat.persona_id is None:
+            raise MemoirError("This chat was forgotten.")
+        if event.action == "edit":
+            memory = self.bank.memory(chat.persona_id, int(event.memory))
+            corrections.edit(self.bank, replace(memory, text=str(event.text)))
+        elif event.action == "wrong":
+            corrections.mark_wrong(self.bank, chat.persona_id, int(event.memory))
+        elif event.action == "undo":
+            corrections.undo(self.bank, chat.persona_id)
+        last = corrections.last_change(self.bank, chat.persona_id)
+        taught = [(kind_name(memory), memory) for memory in taught_by(self.bank, chat, str(event.turn))]
+        return render("remembered.html", turn=event.turn, taught=taught, last=last and last.memory_id)
+
+
+def taught_by(bank: Bank, chat: Chat, turn: str) -> list[Memory]:
+    """What was made of a turn of a chat, with what was taken back since; what was said is left out if it only asks."""
+    assert chat.persona_id is not None
+    made = memories_of_turn(bank, chat.persona_id, chat.id, turn)
+    return [memory for memory in made if memory.store != "dialogue" or tells(memory.text)]

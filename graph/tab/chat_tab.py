@@ -10,16 +10,21 @@ from graph.assistant import Assistant, prepare
 from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering, Running
-from graph.tab.chat_box import ChatBox, describe_persona
+from graph.tab.chat_box import ChatBox, RememberedPanel, describe_persona
 from graph.tab.chat_list import ChatList
+from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, resume
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_sources_of
-from graph.tab.first_personas import SAMPLE, find_sample, own_assistant, own_personas
 from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
-from graph.tab.past_chats import find_place, open_new, resume
-from graph.tab.persona_panels import PROACTIVE, NewPersonaPanel, WelcomePanel
-from graph.tab.remembered import RememberedPanel
-from graph.tab.request import explain_as_of, parse_as_of
+from graph.tab.personas import (
+    PROACTIVE,
+    SAMPLE,
+    NewPersonaPanel,
+    WelcomePanel,
+    find_sample,
+    own_assistant,
+    own_personas,
+)
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat
 from memory.errors import MemoirError

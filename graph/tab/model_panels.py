@@ -18,7 +18,7 @@ from graph.models.local_servers import find_models, full_address, models_at
 from graph.models.measure import Trial, try_out
 from graph.models.quantization import Quantization
 from graph.models.registry import NONE, ModelName, chat_model, chat_model_or_none, is_local, is_named, parse_name
-from graph.tab.first_personas import own_personas
+from graph.tab.personas import own_personas
 from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError

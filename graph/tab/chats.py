@@ -1,0 +1,186 @@
+"""Chats: begin, find and resume one, take back what was said last in it, and turn its next message into an `Ask`."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from graph.assistant import Assistant
+from graph.replies.card import first_message
+from graph.state import USER, Ask
+from graph.tab import messages
+from graph.tab.messages import Bubble, Chat, PastAnswer
+from graph.tab.personas import own_personas
+from memory.bank.bank import Bank
+from memory.bank.queries.chats import citations, find_chat, last_chat
+from memory.bank.queries.deletion import Selection
+from memory.bank.queries.told import name_told
+from memory.dates.expressions import last_moment
+from memory.errors import MemoirError
+from memory.forgetting.forget import forget_selected
+from memory.formatting import format_count, format_day
+from memory.search.indexer import Indexer, count_pending
+from memory.types import Persona, Session, TurnDraft
+
+MAX_MESSAGE = 100_000
+"""Characters of a message; a longer text is a conversation to import."""
+
+MAX_WAIT = 1.0
+"""Seconds that a message waits for memories that are being indexed; after that these are found by their words."""
+
+MAX_CLOCK_CHANGE = timedelta(days=1)
+"""How far a clock may be set back without hiding what was said before; what lies further ahead was dated on purpose."""
+
+
+def find_place(bank: Bank, address: Mapping[str, str]) -> tuple[int, str] | None:
+    """The ids of the persona and of the chat, if any, to show; None where the user has not begun.
+
+    The page's address decides. An address that names nothing leads to the persona of the last chat, or to the newest
+    one of the user's own.
+    """
+    number = address.get("persona", "")
+    if chat := find_chat(bank, address.get("chat", ""), int(number) if number.isdecimal() else None):
+        return chat.persona_id, chat.chat_id
+    if named := next((p for p in bank.personas() if str(p.id) == number), None):
+        return named.id, ""
+    if last := last_chat(bank):
+        return last.persona_id, ""
+    own = own_personas(bank)
+    return (own[-1].id, "") if own else None
+
+
+def open_new(bank: Bank, persona: Persona | None, as_of: str | None) -> Chat:
+    """A new chat, which begins with the first message of the persona's card, if it has one."""
+    if persona is None:
+        return Chat(uuid.uuid4().hex)
+    said = (
+        first_message(persona, name_told(bank, persona.id, parse_as_of(as_of))) if persona.first_message.strip() else ""
+    )
+    return Chat(uuid.uuid4().hex, persona.id, (messages.draft_bubble(said),) if said else ())
+
+
+def resume(bank: Bank, chat: Session) -> Chat:
+    """The chat as it was left, with the citations of its answers; in an import, others have their names before them."""
+    cited, name = citations(bank, chat.id), bank.persona(chat.persona_id).name
+    bubbles: list[Bubble] = []
+    answers: list[PastAnswer] = []
+    question = ""
+    for turn in bank.turns(chat.persona_id, chat.id):
+        if turn.role == "user":
+            if bubbles and bubbles[-1].role == "user":  # or the chat box would show both as one message
+                bubbles += messages.notice(*messages.STOPPED)
+            question = turn.text
+            bubbles.append(messages.user_bubble(turn.text, turn.external_id))
+            continue
+        is_of_other = chat.source == "import" and turn.speaker not in ("", name)
+        if is_of_other or not question:  # the first message of the persona's card answers nothing
+            bubbles.append(messages.draft_bubble(f"{turn.speaker}: {turn.text}" if is_of_other else turn.text))
+            continue
+        numbers = cited.get(turn.id, {})
+        answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in numbers.items())))
+        bubbles.append(messages.answer_bubble(turn.text, numbers, len(answers)))
+    return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
+
+
+def user_places(chat: Chat) -> list[int]:
+    """The places of the user's messages among the bubbles of a chat."""
+    return [place for place, bubble in enumerate(chat.bubbles) if bubble.role == "user"]
+
+
+def take_back(bank: Bank, chat: Chat, place: int) -> Chat:
+    """The chat without its bubbles from a place on and all that came of them, in the memory, too.
+
+    Messages that were not to be remembered are only taken out of the chat.
+    """
+    gone, session = chat.bubbles[place:], find_chat(bank, chat.id, chat.persona_id)
+    first = next((bubble.turn for bubble in gone if bubble.turn), "")
+    turns = bank.turns(session.persona_id, session.id) if session and first else []
+    begin = next((n for n, turn in enumerate(turns) if turn.external_id == first), len(turns))
+    if session and turns[begin:]:
+        selection = Selection(turns=[turn.id for turn in turns[begin:]])
+        forget_selected(bank, [session.persona_id], lambda db, persona_id: selection)
+    kept = min((bubble.answer - 1 for bubble in gone if bubble.answer), default=len(chat.answers))
+    return replace(chat, bubbles=chat.bubbles[:place], answers=chat.answers[:kept], edited=None)
+
+
+def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember: bool) -> Ask:
+    """Build the question to answer.
+
+    Raises:
+        MemoirError: the chat was lost or has no persona, the message is too long, or `as_of` is not a date.
+    """
+    if not chat.id:  # the server was restarted, or dropped the state of a window that was out of touch for an hour
+        raise MemoirError("This page has lost its connection to the chat. Reload it to continue.")
+    if chat.persona_id is None:
+        raise MemoirError("No persona yet. Create one first.")
+    if len(text) > MAX_MESSAGE:
+        raise MemoirError(
+            f"This message has {len(text):,} characters; the limit is {MAX_MESSAGE:,}. Shorten it, or "
+            "import it as a file."
+        )
+    now = asked_at(bank, chat.persona_id, as_of)
+    messages = [bubble for bubble in chat.bubbles if not bubble.title]
+    dialogue = tuple(TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in messages)
+    return Ask(bank.persona(chat.persona_id), text.strip(), now, chat.id, dialogue, remember)
+
+
+def wait_until_ready(assistant: Assistant, indexer: Indexer, persona_id: int) -> Iterator[str]:
+    """Load the models and wait for pending memories of a persona; yield what is waited for."""
+    embedder = assistant.services.searcher.embedder
+    if not embedder.ready:
+        yield "Loading the embedding model…"
+        embedder.load()
+        assistant.services.line_reader.load()
+    deadline = time.monotonic() + MAX_WAIT
+    bank = assistant.services.bank
+    while (pending := count_pending(bank, embedder.model, persona_id)) and time.monotonic() < deadline:
+        yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"
+        indexer.wake()
+        indexer.wait(0.5)
+
+
+def asked_at(bank: Bank, persona_id: int, as_of: str | None) -> datetime:
+    """Return the moment that a message is said at: the last of a chosen day, or now.
+
+    Now is not before what was last said, although the clock may have been set back.
+
+    Raises:
+        MemoirError: `as_of` is not a date.
+    """
+    now = parse_as_of(as_of)
+    if as_of and as_of.strip():
+        return now
+    said = bank.last_said(persona_id, now + MAX_CLOCK_CHANGE)
+    return max(now, said.astimezone(now.tzinfo)) if said else now
+
+
+def parse_as_of(as_of: str | None) -> datetime:
+    """Return the last moment of a day as typed; now for an empty one.
+
+    Raises:
+        MemoirError: it is not a date.
+    """
+    if not as_of or not as_of.strip():
+        return datetime.now(UTC).astimezone()
+    last = last_moment(as_of)
+    if last is None:
+        raise MemoirError(f"“{as_of}” is not a date. Write for example 2023-10-22, or leave it empty to ask as of now.")
+    return last
+
+
+def explain_as_of(bank: Bank, persona: Persona | None, as_of: str | None) -> str:
+    """Say what the chosen date means; nothing without one."""
+    if persona is None or not as_of:
+        return ""
+    day, period = parse_as_of(as_of), bank.time_range(persona.id)
+    if period is not None and period.end.date() == day.date():
+        meaning = (
+            f"This history ends on {format_day(period.end)}, so questions are answered as of that day: “last week” is "
+            "the week before it."
+        )
+    else:
+        meaning = f"Questions are answered as of {format_day(day)}. What was said later is ignored."
+    return f"{meaning} Clear the date to ask as of now."
