@@ -7,7 +7,7 @@ MINUTES ?= 30
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help app model test test-fast torture check format results requirements
+.PHONY: help app model test test-slow test-fast torture check format results requirements
 
 help:  ## List these commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -21,8 +21,11 @@ model: .venv/app-installed  ## Install a very small chat model, and print how to
 	@echo "Start Memoir with it:"
 	@echo "    MEMOIR_MODEL=gguf:$$($(BIN)/python -c '$(FIND_MODEL)') make app"
 
-test: .venv/test-installed  ## Run all tests, or those named: make test TESTS=tests/test_layers.py
-	$(PYTEST) $(TESTS)
+test: .venv/test-installed  ## Run the tests, or those named: make test TESTS=tests/test_layers.py
+	$(PYTEST) -m "not slow" $(TESTS)
+
+test-slow: .venv/test-installed  ## Run the tests that take longer: kills, trainings, local models, long walks in the browser
+	$(PYTEST) -m slow $(TESTS)
 
 test-fast: .venv/test-installed  ## Run the tests that need no browser and take seconds
 	$(PYTEST) -m "not slow and not browser and not quality" $(TESTS)

@@ -130,6 +130,7 @@ def files(home: Path) -> list[Path]:
 # --- each visitor apart
 
 
+@pytest.mark.slow
 def test_visitors_do_not_see_each_other_nor_touch_the_owners_bank(client: TestClient, tmp_path: Path) -> None:
     owners = tmp_path / "bank.db"
     owners.write_bytes(b"not even a bank: to open it would fail")
@@ -248,6 +249,7 @@ def test_a_frame_that_is_no_origin_is_refused(frame: str) -> None:
 # --- the end of a visit
 
 
+@pytest.mark.slow
 def test_what_a_visitor_told_is_gone_an_hour_after_their_last_request(
     client: TestClient, clock: Clock, tmp_path: Path
 ) -> None:
@@ -394,6 +396,7 @@ def test_a_visitor_sends_sixty_messages_in_ten_minutes(marlow: Chat, clock: Cloc
         assistant.ask(marlow.asks("and another", remember=False))
 
 
+@pytest.mark.slow
 def test_the_limit_of_messages_holds_for_programs_too(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graph.server.visitor_assistant.MESSAGES", 2)
     ann, ben = Visitor(client), Visitor(client)

@@ -187,6 +187,7 @@ def test_wrong_guesses_elsewhere_do_not_lock_a_user_out(users: Users) -> None:
     assert run(partial(try_to_log_in, "198.51.100.1", PASSWORDS["ann"])) == 200
 
 
+@pytest.mark.slow
 def test_a_browser_that_was_logged_in_before_gets_in_while_others_guess(users: Users) -> None:
     login = LoginMiddleware(users, UserPages(nobody_opens))
 

@@ -47,6 +47,7 @@ def test_everyday_phrases_and_other_questions_are_not_found(text):
     assert find_matches([text, "I met Arjun there."], THEIRS) == []
 
 
+@pytest.mark.slow
 def test_no_text_that_trains_or_tunes_stands_in_our_reported_benchmarks(ours):
     assert len(ours) > 30_000
     assert [(ours[match.ours], *match) for match in find_matches(ours, reported_texts())] == []

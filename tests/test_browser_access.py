@@ -53,6 +53,7 @@ def _grave(page: Page, scheme: str) -> list[str]:
     return [f"{scheme}: {rule} at {node['target']}: {node['html'][:200]}" for rule, node in found]
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_grave_in_a_chat_with_its_sources_and_how_it_remembered(screen: Screen) -> None:
     screen.ask("When was Yara born?")
     screen.page.locator("#chat a[href*='#source-']").first.click()
@@ -65,6 +66,7 @@ def test_axe_finds_nothing_grave_in_a_chat_with_its_sources_and_how_it_remembere
     assert grave(screen.page) == []
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_grave_in_an_open_folder_of_each_kind(screen: Screen) -> None:
     for folder in ("chat-settings", "bring-in", "new-persona", "model-panel"):
         screen.open(folder)
@@ -90,6 +92,7 @@ def test_axe_finds_nothing_grave_in_a_memory_that_is_being_edited(screen: Screen
     assert grave(screen.page) == []
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_grave_in_a_run_that_is_done(screen: Screen, tmp_path: Path) -> None:
     page = screen.evaluate()
     screen.measure(data=str(write_short_lives(tmp_path, ("marta",), sessions=10, probes=4)))
@@ -105,6 +108,7 @@ def test_axe_finds_nothing_grave_in_a_run_that_is_done(screen: Screen, tmp_path:
     assert found == []
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_grave_in_the_pictures(screen: Screen) -> None:
     screen.memory()
     screen.open("memory-pictures")

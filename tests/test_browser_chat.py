@@ -26,6 +26,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running.stop()
 
 
+@pytest.mark.slow
 def test_a_chat_survives_a_reload_and_is_resumed_with_its_citations(screen: Screen) -> None:
     expect(screen.page.locator("#place")).to_contain_text("You are Noor in this demo")
     screen.ask("Why is my cat called Comma?")
@@ -45,6 +46,7 @@ def test_a_chat_survives_a_reload_and_is_resumed_with_its_citations(screen: Scre
     expect(screen.page.locator("#chat .bot.message")).to_have_count(3)
 
 
+@pytest.mark.slow
 def test_a_chat_is_found_renamed_taken_out_of_the_list_and_forgotten(screen: Screen) -> None:
     screen.make_persona("Wim")
     page, chats = screen.page, screen.page.locator("#past-chats a")
@@ -96,6 +98,7 @@ def test_on_a_phone_the_chats_are_a_drawer(screen: Screen) -> None:
     assert not screen.overflows()
 
 
+@pytest.mark.slow
 def test_a_panel_lies_over_the_page_until_one_goes_on_elsewhere(screen: Screen) -> None:
     page, panel = screen.page, screen.page.locator("#as-of")
     chat = page.locator("#chat").bounding_box()
@@ -110,6 +113,7 @@ def test_a_panel_lies_over_the_page_until_one_goes_on_elsewhere(screen: Screen) 
     expect(page.locator("#composer textarea")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_the_chat_fills_the_window_and_a_source_never_moves_it(screen: Screen) -> None:
     for width, height in ((1440, 900), (390, 844)):
         screen.visit_anew(width, height)
@@ -172,6 +176,7 @@ def test_what_is_not_known_is_refused_with_a_reason(screen: Screen) -> None:
     expect(screen.page.locator("#sources")).to_contain_text(why)
 
 
+@pytest.mark.slow
 def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> None:
     screen.make_persona("Sasha", proactive=False)
     screen.open("chat-settings")
@@ -202,6 +207,7 @@ def test_a_feeling_brings_up_a_memory_whose_source_opens(screen: Screen) -> None
     expect(screen.page.locator("#sources .memoir-source")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_chat_that_is_not_to_be_remembered_leaves_nothing(screen: Screen) -> None:
     screen.make_persona("Kim")
     screen.open("chat-settings")
@@ -266,6 +272,7 @@ def test_a_message_is_copied_as_it_was_written(screen: Screen) -> None:
     assert screen.page.evaluate("navigator.clipboard.readText()").endswith("[1]")
 
 
+@pytest.mark.slow
 def test_an_empty_message_does_nothing_and_a_long_one_is_answered(screen: Screen) -> None:
     screen.page.locator("#composer textarea").press("Enter")
     screen.page.wait_for_timeout(1500)
@@ -282,6 +289,7 @@ def test_a_message_shows_as_it_was_written(screen: Screen) -> None:
 
 
 # After the others: a name that is told is the user's in every persona.
+@pytest.mark.slow
 def test_what_two_users_tell_in_ordinary_words_is_answered_in_a_later_chat(screen: Screen) -> None:
     told = Path(__file__).parent / "data" / "tell_and_ask.jsonl"
     pairs = [json.loads(line) for line in told.read_text("utf-8").splitlines()[:8]]

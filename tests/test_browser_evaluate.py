@@ -65,6 +65,7 @@ def stopped_at(page: Page) -> int:
     return int(re.findall(r"Stopped. (\d+) of", page.locator("#eval-status").inner_text())[0])
 
 
+@pytest.mark.slow
 def test_one_click_measures_and_every_figure_leads_to_a_probe_with_its_evidence(screen: Screen) -> None:
     page = screen.page
     expect(page.locator("#eval-empty")).to_contain_text(
@@ -140,6 +141,7 @@ def test_ticked_systems_stand_in_one_table_with_what_they_cost(screen: Screen, s
     expect(page.locator("#eval-heading")).to_contain_text("system=bm25", timeout=SLOW)
 
 
+@pytest.mark.slow
 def test_a_run_belongs_to_no_window_and_stopping_keeps_what_is_done(app: App, browser: Browser, screen: Screen) -> None:
     page = screen.measure()
     expect(page.locator("#eval-status")).to_contain_text(re.compile(r"history \w+ · .* left"), timeout=SLOW)
@@ -165,6 +167,7 @@ def test_a_run_belongs_to_no_window_and_stopping_keeps_what_is_done(app: App, br
     expect(page.locator("#eval-list .virtual-row", has_text="unfinished")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_files_that_are_missing_are_told_with_what_to_do(screen: Screen) -> None:
     page = screen.page
     page.locator("#eval-benchmark input").click()

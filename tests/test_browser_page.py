@@ -49,6 +49,7 @@ def free_port_of(ports: Sequence[int]) -> int:
 
 
 # First: whoever has talked with a persona is not new.
+@pytest.mark.slow
 def test_a_new_user_says_a_name_and_a_restart_keeps_what_was_told(app: App, window: Screen) -> None:
     with ChatServer("Hi.", port=free_port_of(PORTS)) as server:
         window.visit_anew(address="")
@@ -77,6 +78,7 @@ def test_a_new_user_says_a_name_and_a_restart_keeps_what_was_told(app: App, wind
     assert window.faults == []
 
 
+@pytest.mark.slow
 def test_no_tab_scrolls_sideways_at_any_width(screen: Screen) -> None:
     screen.ask("When was Yara born?")
     screen.open("how")

@@ -50,6 +50,7 @@ def seen(window: Screen) -> str:
     return table.inner_text()
 
 
+@pytest.mark.slow
 def test_neither_of_two_users_sees_what_the_other_told(app: App, browser: Browser) -> None:
     told = {"ann": "Sturmvogel", "ben": "Gannet"}
     windows = {name: enter(browser, app, name) for name in told}
@@ -141,6 +142,7 @@ def chat(window: Screen) -> None:
     window.page.get_by_role("tab", name="Chat").click()
 
 
+@pytest.mark.slow
 def test_from_an_import_to_another_bank_while_nobody_else_sees_it(app: App, browser: Browser, tmp_path: Path) -> None:
     ann = enter(browser, app, "ann")
     page = ann.page

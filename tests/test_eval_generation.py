@@ -157,6 +157,7 @@ def test_a_dialogue_is_dated_after_its_event(command, tmp_path):
         assert bank["events"][dialogue["events"]]["Creation Time"] < moment
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_stopped(command, tmp_path):
     fewer = ("--personas", 3, "--events", 1)
     whole, stops = (

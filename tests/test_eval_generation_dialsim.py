@@ -169,11 +169,13 @@ def test_questions_have_the_style_of_somebody_in_the_session(made):
     assert author.count("Styled") == len(history.probes)
 
 
+@pytest.mark.slow
 def test_a_run_on_the_made_files_asks_a_question_in_each_session(made, tmp_path, capsys):
     assert main(["run", "dialsim", "--data", str(tmp_path / "out"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"]["choice_accuracy"]["n"] == len(made[0].sessions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("replies", "left_out"),
     [
@@ -205,6 +207,7 @@ def test_without_any_question_nothing_is_written(generate, tmp_path):
     assert not list((tmp_path / "out").glob("*_dialsim.json"))
 
 
+@pytest.mark.slow
 def test_an_interruption_goes_on_and_asks_nothing_twice(generate, made, tmp_path):
     whole = (tmp_path / "out" / "quay_dialsim.json").read_bytes()
     (tmp_path / "out").rename(tmp_path / "before")

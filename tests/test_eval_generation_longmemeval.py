@@ -175,6 +175,7 @@ def test_a_question_with_a_false_premise_has_the_sessions_of_one_without_an_answ
     assert not list(load(tmp_path / "out"))[-1].probes[0].gold.answerable
 
 
+@pytest.mark.slow
 def test_what_is_made_is_run_and_compiled_to_long_histories(command, tmp_path):
     command("--attributes", 2, author=Teller())
     long = ("out/longmemeval_oracle.json", "long.json", "--pool", "out/longmemeval_oracle.json")
@@ -205,6 +206,7 @@ def test_only_who_says_a_statement_knows_it_and_only_then(command, tmp_path):
             assert {turn["role"] for turn in marked} <= {speaker}
 
 
+@pytest.mark.slow
 def test_updates_are_said_in_their_order_and_history_is_in_the_order_of_time(command, tmp_path):
     command("--questions", 2, author=Teller())
     for question in made(tmp_path):
@@ -213,6 +215,7 @@ def test_updates_are_said_in_their_order_and_history_is_in_the_order_of_time(com
             assert question["haystack_session_ids"] == question["answer_session_ids"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_user_goes_on_where_it_stopped(command, tmp_path):
     stops, whole = Teller(), Teller()
     stops.replies["Mention"] = lambda data: stops.Mention(data) if stops.count("Mention") <= 3 else Broken(503)
@@ -233,6 +236,7 @@ def test_an_interrupted_user_goes_on_where_it_stopped(command, tmp_path):
     assert idle.asked == []
 
 
+@pytest.mark.slow
 def test_a_finished_user_is_kept_when_more_are_asked_for(command, tmp_path):
     command(author=Teller())
     before = (tmp_path / "out" / "users" / "1.json").read_bytes()
@@ -250,6 +254,7 @@ def test_more_attributes_than_there_are_is_an_error(command):
     assert "there are 164 attributes, and 165 are asked for" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("replies", "reason"),
     [

@@ -95,6 +95,7 @@ def test_a_dialogue_is_asked_at_its_reply_with_its_suitable_memories_and_its_rec
         assert probe.gold.answers[0].removeprefix("Oh! I know: ") in {texts[item] for item in probe.gold.items}
 
 
+@pytest.mark.slow
 def test_a_run_on_the_made_files_asks_every_dialogue_and_tells_the_kinds_apart(generate, tmp_path, capsys):
     generate(Friend(), *SMALL)
     (history,) = load(tmp_path / "out")
@@ -130,6 +131,7 @@ def test_without_a_usable_profile_nothing_is_written(generate, tmp_path):
     assert not files(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_interruption_goes_on_and_makes_the_same_files(generate, tmp_path):
     whole = Friend()
     assert generate(whole, *SMALL)[0] == 0

@@ -123,6 +123,7 @@ def test_a_failed_call_is_unscored_with_its_reason_and_is_asked_again_next_time(
     assert judge.spent == Spent(asked=2, failed=1, tokens_in=11, tokens_out=3)
 
 
+@pytest.mark.slow
 def test_a_small_real_model_gives_a_verdict(tmp_path):
     file = pytest.importorskip("support.small_model").small_model()
     judge = Judge(chat_model(f"gguf:{file}"), "small", tmp_path / "judge.db")

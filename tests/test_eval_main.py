@@ -92,6 +92,7 @@ def fails(outcome, *words):
 # --- run
 
 
+@pytest.mark.slow
 def test_json_is_one_object_and_nothing_else(command, name):
     status, out, err = command("run", "memoir", "--limit", 4, "--json")
     held = parsed(out)
@@ -109,6 +110,7 @@ def test_json_is_one_object_and_nothing_else(command, name):
     assert "kept as memoir-" in err
 
 
+@pytest.mark.slow
 def test_without_a_reader_no_answer_is_scored(command, name):
     status, out, _ = command("run", "memoir", "--limit", 4, "--reader", "none", "--json")
     held = parsed(out)
@@ -118,6 +120,7 @@ def test_without_a_reader_no_answer_is_scored(command, name):
     assert set(held["timing"]) >= NODES
 
 
+@pytest.mark.slow
 def test_a_setting_is_changed_by_its_name(command, name):
     arguments = ("run", "memoir", "--limit", 2, "--reader", "none", "--set", "rerank.alpha=0.3", "--set", "search.k=5")
     held = parsed(command(*arguments, "--json")[1])
@@ -125,6 +128,7 @@ def test_a_setting_is_changed_by_its_name(command, name):
     assert held["settings"]["reader"] == "none"
 
 
+@pytest.mark.slow
 def test_without_json_the_report_is_for_people(command, name):
     status, out, _ = command("run", "memoir", "--limit", 2, "--reader", "none")
     assert status == 0
@@ -133,6 +137,7 @@ def test_without_json_the_report_is_for_people(command, name):
     assert "session_recall@5" in out
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_every_combination(command, name):
     arguments = ("run", "memoir", "--limit", 2, "--reader", "none", "--sweep", "search.k=5,20")
     _, out, _ = command(*arguments)
@@ -159,6 +164,7 @@ def test_a_preset_runs_its_rows_and_names_those_that_it_leaves_out(command, name
     assert "Skipped the row “by a model”: it needs a chat model as reader" in err
 
 
+@pytest.mark.slow
 def test_one_history_can_be_chosen(command, name):
     held = parsed(command("run", "memoir", "--limit", 2, "--only", "marta", "--reader", "none", "--json")[1])
     assert "marta" in held["portion"]
@@ -243,6 +249,7 @@ def read_by(run):
     ]
 
 
+@pytest.mark.slow
 def test_a_run_is_read_again_from_what_its_reader_got_without_a_search(command, evaluator, name, monkeypatch):
     monkeypatch.setattr(Searcher, "search", lambda *arguments: pytest.fail("searched"))
     before = evaluator.runs.get(name)
@@ -256,6 +263,7 @@ def test_a_run_is_read_again_from_what_its_reader_got_without_a_search(command, 
     assert {sample.prediction.answer for sample in again.samples()} != {s.prediction.answer for s in before.samples()}
 
 
+@pytest.mark.slow
 def test_another_system_remembers_nothing_anew_where_its_run_is_read_again(command, evaluator):
     with ChatServer("A summary.") as server:
         run = ("run", "memoir", "--limit", 2, "--system", "raptor", "--reader", "extractive")
@@ -267,6 +275,7 @@ def test_another_system_remembers_nothing_anew_where_its_run_is_read_again(comma
     assert read_by(evaluator.runs.get("last")) == read_by(before)
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared(command, evaluator, name):
     other = parsed(command("run", "memoir", "--limit", 4, "--set", "search.k=3", "--json")[1])["run"]
     held = parsed(command("compare", name, other, "--json")[1])
@@ -279,6 +288,7 @@ def test_two_runs_are_compared(command, evaluator, name):
     assert {row["metric"]: float(row["difference"]) for row in rows} == differences
 
 
+@pytest.mark.slow
 def test_a_sample_has_probes_of_every_history_and_kind_the_same_each_time(command, evaluator):
     asked = []
     for _ in range(2):
@@ -316,6 +326,7 @@ def test_runs_and_presets_are_listed(command, name):
     assert command("presets", "memoir")[1] == "memoir has no table\n"
 
 
+@pytest.mark.slow
 def test_a_run_is_deleted_unless_it_goes_on(command, evaluator, name):
     gone = parsed(command("run", "memoir", "--limit", 1, "--reader", "none", "--json")[1])["run"]
     with evaluator.runs.get(gone).lock():
@@ -346,6 +357,7 @@ def test_a_run_of_another_benchmark_has_only_the_formats_that_fit_it(command, na
     assert all(len(line.split(" ")) == 6 for line in path.read_text().splitlines())
 
 
+@pytest.mark.slow
 def test_labels_of_the_script_become_verdicts(command, evaluator, name, tmp_path):
     copy = parsed(command("run", "memoir", "--limit", 4, "--afresh", "--json")[1])["run"]
     labelled = [
@@ -382,6 +394,7 @@ def test_a_judges_reply_that_cannot_be_read_counts_as_wrong_and_is_counted(comma
     assert "## Replies that could not be read" in command("report", name)[1]
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_missing_or_has_nothing_to_judge_is_an_error(command, evaluator, name, tmp_path):
     fails(command("judge", name), "MEMOIR_JUDGE")
     fails(command("judge", name, "gpt"), "openai:")
@@ -394,6 +407,7 @@ def test_a_file_that_cannot_be_written_is_an_error(command, name, tmp_path):
     fails(command("export", name, tmp_path / "no" / "such" / "run.txt", "--format", "trec-run"), "run.txt")
 
 
+@pytest.mark.slow
 def test_questions_can_be_made_from_the_historys_own_relations(command):
     status, out, err = command("run", "memoir", "--reader", "none", "--set", "questions=graph", "--limit", 12, "--json")
     assert status == 0, err
@@ -412,6 +426,7 @@ def test_a_chat_model_can_tell_the_stores_and_its_tokens_are_counted(command):
     assert parsed(out)["tokens"]["in"] == 11 * asked
 
 
+@pytest.mark.slow
 def test_a_report_has_the_share_of_questions_and_sessions_that_were_done_without_the_chat_model(command):
     readable = [json.dumps({"event": 1.0}), json.dumps({"items": [], "summary": ""})]
 
@@ -450,6 +465,7 @@ def test_a_chat_model_reads_and_a_run_records_which_one_and_how(command, evaluat
     assert by_model == {"A red dinghy."}
 
 
+@pytest.mark.slow
 def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, evaluator, monkeypatch):
     monkeypatch.setattr("graph.models.hosted.model.RETRIES", 0)
     with ChatServer(READ, Broken(503, "{}"), READ) as server:
@@ -466,6 +482,7 @@ def test_a_run_whose_model_goes_away_stops_and_goes_on_from_there(command, evalu
     assert not [s for s in run.samples() if re.search(r"(?<![.\d])503", " ".join(s.prediction.trace))]
 
 
+@pytest.mark.slow
 def test_a_report_says_how_many_answers_another_reader_gave(command):
     with ChatServer("not a word of JSON") as server:
         order = ("run", "memoir", "--set", f"model={server.model()}", "--limit", 3)
@@ -496,6 +513,7 @@ def test_figure_6_of_longmemeval_runs_against_a_server(command, tmp_path):
     assert [rows[label]["tokens"]["in"] for label in rows] == [0, 11, 11, 11, 11]
 
 
+@pytest.mark.slow
 def test_tables_4_and_8_of_longmemeval_run_against_a_server(command, tmp_path):
     """The model reads the times of table 4, and notes or answers in table 8."""
     file = longmemeval.write(tmp_path, longmemeval.QUESTION)
@@ -529,6 +547,7 @@ def test_table_4_of_perltqa_runs_against_a_server(command, tmp_path):
     assert rows["instruction"]["tokens"]["in"] > 0
 
 
+@pytest.mark.slow
 def test_a_key_is_in_no_file_of_a_run_and_no_output(command, evaluator, tmp_path, monkeypatch, caplog):
     key = "sk-planted-0123456789abcdef"
     monkeypatch.setenv("MEMOIR_API_KEY", key)
@@ -544,6 +563,7 @@ def test_a_key_is_in_no_file_of_a_run_and_no_output(command, evaluator, tmp_path
     assert not [path for path in home.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
 
 
+@pytest.mark.slow
 def test_a_local_model_is_recorded_in_the_bits_that_it_was_read_in(command, evaluator, tmp_path, monkeypatch):
     monkeypatch.setattr("graph.models.local_model.REPLY_TOKENS", 8)
     name = made_up(tmp_path / "tiny")
@@ -570,6 +590,7 @@ def test_a_table_of_results_is_put_between_its_marks(evaluator, name, tmp_path):
         write_between_marks(tmp_path / "other.md", "results", table)
 
 
+@pytest.mark.slow
 def test_the_encoders_stand_side_by_side_with_their_means(evaluator, monkeypatch):
     monkeypatch.setattr(results, "LINES", [results.ResultLine("memoir", ("session_recall@5",))])
     monkeypatch.setattr(results, "installed", lambda: [minilm.NAME])

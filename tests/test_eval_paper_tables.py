@@ -51,6 +51,7 @@ def one_table(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_rows_that_need_nothing_are_run_and_the_others_named(one_table, capsys):
     file = one_table / "tables.md"
     file.write_text("Before\n<!-- python -m eval papers -->\nold\n<!-- /python -m eval papers -->\nAfter\n")
@@ -73,6 +74,7 @@ def test_the_rows_that_need_nothing_are_run_and_the_others_named(one_table, caps
     assert all(run.is_done for run in runs)
 
 
+@pytest.mark.slow
 def test_rows_that_store_the_same_are_run_together_and_come_in_their_order(one_table, monkeypatch):
     evaluator, together = Evaluator(EvalSettings(home=one_table / "home")), []
     real = evaluator.start_together
@@ -104,6 +106,7 @@ def test_a_named_benchmark_without_files_or_tables_is_an_error(one_table, monkey
     assert not evaluator.runs.all()
 
 
+@pytest.mark.slow
 def test_with_a_model_the_rows_that_need_one_are_run_and_no_others(one_table, capsys):
     with ChatServer(READ) as server:
         assert main(["papers", "--model", server.model(), "--limit", "2"]) == 0
@@ -115,6 +118,7 @@ def test_with_a_model_the_rows_that_need_one_are_run_and_no_others(one_table, ca
     assert "Not run" not in written
 
 
+@pytest.mark.slow
 def test_replies_that_cannot_be_read_are_counted_beside_the_figures(one_table, capsys):
     with ChatServer("Well.") as server:
         assert main(["papers", "--model", server.model(), "--limit", "2"]) == 0
@@ -123,6 +127,7 @@ def test_replies_that_cannot_be_read_are_counted_beside_the_figures(one_table, c
     assert row.split("|")[-2].strip() == "reader 2"
 
 
+@pytest.mark.slow
 def test_every_row_that_needs_a_chat_model_runs_with_a_scripted_one(tmp_path, monkeypatch, capsys):
     """Of all papers; the model reads, classifies, reads times and replies in dialogues."""
     data = tmp_path / "data"

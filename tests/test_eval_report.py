@@ -249,6 +249,7 @@ def complete(held, *expected):
     assert render.to_csv(held).count("\n") > len(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "inside", "expected"),
@@ -275,6 +276,7 @@ def test_a_show_gives_a_complete_report(tmp_path, embedder):
     assert held.timing["read"]["p50"] > 0
 
 
+@pytest.mark.slow
 def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, embedder, classifier):
     history = graph_history(next(find("memoir").load(OWN_FILES["memoir"])), limit=6)
     tools = Models(_cached(tmp_path, embedder), classifier)

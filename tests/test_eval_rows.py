@@ -78,6 +78,7 @@ def test_a_row_that_is_named_twice_is_asked_once(evaluator, embedder, questions)
     assert len((one.folder / "predictions.jsonl").read_bytes().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_rows_of_a_show_are_asked_while_it_is_played(evaluator, embedder, tmp_path):
     asked = requests(write_show(tmp_path), *ROWS[:2], benchmark="dialsim")
     started = runs, _ = evaluator.start_together(asked)

@@ -50,6 +50,7 @@ def figures(bench, size):
     return {f["measure"]: f for f in bench[0]["figures"] if f["size"] == size}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_bench_measures_everything_at_every_size(bench, size):
     assert set(figures(bench, size)) >= OF_ONE

@@ -265,6 +265,7 @@ def command(capsys, tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_systems_stand_in_one_table_and_their_runs_can_be_compared_again(command):
     asked = ("run", "memoir", "--limit", 6)
     status, out, _ = command(*asked, "--system", "memoir", "--system", "bm25", "--system", "dense")

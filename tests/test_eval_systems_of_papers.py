@@ -326,6 +326,7 @@ def test_a_system_without_answers_of_its_own_is_read_by_the_reader(played):
     assert "Biscuit" in prediction.answer
 
 
+@pytest.mark.slow
 def test_the_table_says_which_systems_had_no_model_and_what_models_cost(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "home"))
     asked = ("run", "memoir", "--limit", "2", "--reader", "none", "--system", "bm25", "--system", "raptor")

@@ -52,6 +52,7 @@ def turns_of(chat):
     return [t for s in bank.sessions(chat.persona.id) if s.source == "chat" for t in bank.turns(chat.persona.id, s.id)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["con", "direct"])
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_said_the_exchange_is_kept_whole_and_the_next_message_works(marlow, name, method):

@@ -48,6 +48,7 @@ def ask(model, talk=TALK, **options):
     return asyncio.run(stream_reply(model, talk, **{"max_tokens": 24, **options}))
 
 
+@pytest.mark.slow
 def test_a_file_is_loaded_on_first_use_and_replies_piece_by_piece(model):
     pieces = []
     reply = ask(model, schema=COUNTING, on_piece=pieces.append)
@@ -102,6 +103,7 @@ def test_a_prompt_is_cancelled_while_it_is_read(model):
     assert ask(model).tokens_out
 
 
+@pytest.mark.slow
 def test_a_prompt_with_the_same_beginning_is_answered_the_same(model):
     first = ask(model, LONG).text
     ask(model, [("human", LONG[0][1] + "And a dog.")])
@@ -129,6 +131,7 @@ class Kinds(StrictReply):
     reason: Words | None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0, 5])
 @pytest.mark.parametrize("question", ["Where was Ada born?", "狗叫什么名字？", '"}]}'])
 def test_json_of_a_schema_ends_within_its_bounds_and_parses(model, question, temperature, monkeypatch):
@@ -179,6 +182,7 @@ def test_a_prompt_longer_than_the_context_is_refused(model):
         model.invoke([("human", "one two three four " * 3000)], max_tokens=4)
 
 
+@pytest.mark.slow
 def test_the_converted_model_is_kept_and_loaded_from_there(model, home):
     ask(model)
     (folder,) = (home / "cache" / "gguf").iterdir()
@@ -192,6 +196,7 @@ def test_the_converted_model_is_kept_and_loaded_from_there(model, home):
     assert (folder / "openvino_model.bin").stat().st_mtime_ns == written
 
 
+@pytest.mark.slow
 def test_a_damaged_converted_model_is_made_anew(model):
     first = ask(model).text
     model.weights.unload()
@@ -201,6 +206,7 @@ def test_a_damaged_converted_model_is_made_anew(model):
     assert kept.stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_converted_again_and_the_old_copy_deleted(home, tmp_path):
     path = tmp_path / "mine.gguf"
     shutil.copyfile(small_model(), path)

@@ -501,6 +501,7 @@ def test_a_long_session_is_read_in_parts_with_the_right_quotes(bank):
     assert learned(bank) == [*(f"Letter {n} was sent" for n in range(8)), " ".join(["Rain"] * asked)]
 
 
+@pytest.mark.slow
 def test_of_what_a_small_real_model_writes_only_what_was_said_is_kept(bank):
     file = pytest.importorskip("support.small_model").small_model()
     tell(bank, "I live in Porto.", "Last Friday I sold the boat.")

@@ -44,6 +44,7 @@ def test_the_models_probabilities_are_taken(marlow):
 ALIKE = json.dumps(dict.fromkeys(STORES, 20))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reply", ["event, I think", '{"event": "high"}', '{"feeling": 1}', "{}", ALIKE, Broken(500)])
 def test_where_the_model_says_nothing_of_use_the_learned_classifier_stays_and_it_is_counted(marlow, reply):
     with ChatServer(reply) as server:
@@ -53,6 +54,7 @@ def test_where_the_model_says_nothing_of_use_the_learned_classifier_stays_and_it
     assert ", by the learned classifier: " in line.decided
 
 
+@pytest.mark.slow
 def test_a_small_real_model_keeps_the_form():
     file = pytest.importorskip("support.small_model").small_model()
     judged = asyncio.run(judge_stores(QUESTION, chat_model(f"gguf:{file}")))

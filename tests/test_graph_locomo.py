@@ -64,6 +64,7 @@ def test_what_nobody_said_is_not_made_up(history, text):
     assert history.ask(text).abstained
 
 
+@pytest.mark.slow
 def test_dated_questions_are_answered_with_their_date_often_enough(history):
     dated = [q for q in history.questions if q["category"] == WHEN]
     right = 0

@@ -119,6 +119,7 @@ def test_a_bank_that_cannot_be_opened_is_a_fault(home, capsys):
     assert "bank.db" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_model_is_measured_by_its_name(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("graph.models.local_model.REPLY_TOKENS", 8)
     assert main(["models", made_up(tmp_path / "tiny"), "--quantization", "fp32", "--json"]) == 0

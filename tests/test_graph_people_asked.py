@@ -16,6 +16,7 @@ KNOWN_FAILURES = {"who's tilly"}
 """“Wen's daughter Tilly broke her arm” is taken for a question: “wen” is how people type “when”, too."""
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_who_somebody_is_and_whom_one_has_is_answered_from_relations(services, marlow):
     wrong = []

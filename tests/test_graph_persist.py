@@ -99,6 +99,7 @@ MESSAGES = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(texts=st.lists(MESSAGES, min_size=1, max_size=5, unique=True), data=st.data())
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_message_is_found_again_by_its_own_words(services, marlow, texts, data):

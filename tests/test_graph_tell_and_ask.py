@@ -27,6 +27,7 @@ def missed(chat, pairs):
             yield pair["tell"], pair["ask"], answer
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_what_is_told_is_answered(services, marlow):
     wrong = []

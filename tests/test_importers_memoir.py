@@ -167,6 +167,7 @@ def test_a_file_that_breaks_off_keeps_what_is_complete(tmp_path):
     assert [type(record) for record in without_skips(records)] == [PersonaDraft, MemoryDraft]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["lines", "object"])
 def test_a_hundred_thousand_turns_in_one_session_are_read(tmp_path, layout):
     session = SessionDraft(tuple(TurnDraft("Ana", "user", f"line {n} " * 10) for n in range(100_000)))

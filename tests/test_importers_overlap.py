@@ -3,6 +3,7 @@
 import json
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def held(bank):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(chats())
 def test_a_whatsapp_chat_in_two_parts_that_overlap_is_the_chat(tmp_path_factory, chat):

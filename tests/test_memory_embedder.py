@@ -39,6 +39,7 @@ def small(embedder):
     return embedder
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.sampled_from(TEXTS + ODD), min_size=1, max_size=12), st.integers(0, 11))
 def test_a_vector_does_not_depend_on_the_company(embedder, company, place):
@@ -46,6 +47,7 @@ def test_a_vector_does_not_depend_on_the_company(embedder, company, place):
     assert np.array_equal(embedder.encode(company)[place], embedder.encode([company[place]])[0])
 
 
+@pytest.mark.slow
 def test_a_vector_does_not_depend_on_the_thread(embedder):
     texts = (TEXTS + ODD) * 4
     at_once = embedder.encode(texts)
@@ -58,6 +60,7 @@ def test_vectors_are_of_length_one(embedder):
     assert np.allclose(np.linalg.norm(embedder.encode(TEXTS + ODD), axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_vectors_of_minilm_are_near_those_of_the_library(small):
     ours = small.encode(TEXTS + ODD)
     theirs = small.sentence_transformer().encode(TEXTS + ODD, normalize_embeddings=True)
@@ -116,6 +119,7 @@ def test_the_length_of_a_vector_is_known_without_the_weights():
     assert (embedder.dimensions, embedder.ready) == (384, False)
 
 
+@pytest.mark.slow
 def test_any_other_model_is_the_librarys_and_keeps_the_same_promise(small):
     other = Embedder(str(minilm.folder()))
     vectors = other.encode(TEXTS)

@@ -39,6 +39,7 @@ def found(bank, embedder, text):
     return hits[0].memory.text if hits else ""
 
 
+@pytest.mark.slow
 def test_words_find_while_a_bank_is_indexed_anew_and_the_way_back_is_free(bank, embedder):
     other = shared(e5.NAME)
     thread = indexer.Indexer(bank, embedder)
@@ -55,6 +56,7 @@ def test_words_find_while_a_bank_is_indexed_anew_and_the_way_back_is_free(bank, 
     assert maintenance.verify(bank, minilm.NAME) == maintenance.verify(bank, e5.NAME) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commit", [1, 2])
 def test_a_change_that_is_killed_goes_on_where_it_stopped(bank, commit):
     code = f"""
@@ -72,6 +74,7 @@ indexer.embed_all(Bank(Path({os.fspath(bank.path)!r})), Embedder({e5.NAME!r}))
     assert maintenance.verify(bank, e5.NAME) == []
 
 
+@pytest.mark.slow
 def test_a_change_in_the_middle_of_another_leaves_the_first_for_later(bank):
     thread = indexer.Indexer(bank, Slow(shared(e5.NAME)))
     slow = thread.embedder

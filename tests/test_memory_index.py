@@ -159,6 +159,7 @@ def test_the_layout_names_these_arrays():
     assert segments.LAYOUT == "9873aa8e86cf43df"
 
 
+@pytest.mark.slow
 def test_segments_stay_few_as_memories_come_one_by_one(ana, small):
     bank, persona = ana
     for n in range(100):
