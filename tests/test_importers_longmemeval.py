@@ -120,7 +120,7 @@ def test_empty_turns_are_skipped_and_the_official_numbers_stay(tmp_path):
 
 def test_a_truncated_file_keeps_every_complete_session_and_counts_them(tmp_path):
     path = tmp_path / "lme.json"
-    whole = json.dumps([QUESTION, QUESTION])
+    whole = json.dumps([QUESTION, QUESTION | {"question_id": "q2"}])
     path.write_text(whole[: whole.rindex("I bought")], encoding="utf-8")
     records = []
     with pytest.raises(UnreadableFile) as fault:
