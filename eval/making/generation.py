@@ -71,11 +71,6 @@ class GenerationPlan:
     threshold: int = 6
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_json(self) -> str:
-        """The plan as its file has it."""
-        fields = asdict(self)
-        return json.dumps(fields | fields.pop("options"))
-
 
 Part = dict[str, Any]
 """A finished part as in its file: `replies` to it, what was `left_out` by step and reason, and what its recipe made."""
@@ -129,7 +124,7 @@ class Generation:
             try:
                 part = make(item, writer)
             except LeftOut as fault:
-                self.failed.append(f"{writer.place}: {fault}{_in_brackets(_with_numbers(writer.left_out))}")
+                self.failed.append(f"{writer.place}: {fault}{_in_brackets(writer.left_out)}")
             except Unreachable as fault:
                 raise GenerationStopped(
                     f"{writer.place}: {fault}. The {len(made)} finished are kept, and the replies to this one; run the "
@@ -137,7 +132,7 @@ class Generation:
                 ) from fault
             else:
                 made[number] = {"replies": writer.replies, "left_out": dict(writer.left_out)} | part
-                _write(files[number], made[number])
+                self.write(f"{kind}s/{number}.json", made[number])
             writer.file.unlink(missing_ok=True)
         parts = [part for _, part in sorted(made.items())]
         self.parts += parts
@@ -145,7 +140,7 @@ class Generation:
 
     def write(self, name: str, value: object) -> None:
         """Write a file of the benchmark as JSON."""
-        _write(self.folder / name, value)
+        write_atomically(self.folder / name, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
     def account(self, counts: Mapping[str, int]) -> Generated:
         """The account of what was made, with what the files hold."""
@@ -153,12 +148,12 @@ class Generation:
 
     def nothing(self, what: str) -> GenerationStopped:
         """The error that nothing came out that can be asked, with the reasons."""
-        reasons = [*self.failed, *_with_numbers(self._left_out())]
-        return GenerationStopped(f"no {what} was made{_in_brackets(reasons)}. Try a larger model")
+        return GenerationStopped(f"no {what} was made{_in_brackets(self._left_out(), self.failed)}. Try a larger model")
 
     def _open_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        file, text = self.folder / "generation.json", self.plan.to_json()
+        plan = asdict(self.plan)
+        file, text = self.folder / "generation.json", json.dumps(plan | plan.pop("options"))
         if file.exists() and (before := file.read_text("utf-8")) != text:
             raise GenerationStopped(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
         write_atomically(file, text.encode())
@@ -177,15 +172,8 @@ def _read(file: Path) -> Part:
         ) from fault
 
 
-def _write(file: Path, value: object) -> None:
-    write_atomically(file, json.dumps(value, ensure_ascii=False, indent=1).encode())
-
-
-def _with_numbers(reasons: Mapping[str, int]) -> list[str]:
-    return [f"{number} × {reason}" for reason, number in reasons.items()]
-
-
-def _in_brackets(reasons: Sequence[str]) -> str:
+def _in_brackets(left_out: Mapping[str, int], failed: Sequence[str] = ()) -> str:
+    reasons = [*failed, *(f"{number} × {reason}" for reason, number in left_out.items())]
     return f" ({'; '.join(reasons)})" if reasons else ""
 
 
@@ -291,8 +279,4 @@ class Writer:
         try:
             yield
         except LeftOut as fault:
-            self.drop(str(fault))
-
-    def drop(self, reason: str) -> None:
-        """Count something that this step leaves out."""
-        self.left_out[f"{self.step}: {reason}"] += 1
+            self.left_out[f"{self.step}: {fault}"] += 1

@@ -23,11 +23,9 @@ What is remembered is what `memory.importers.benchmarks.locomo` reads.
 - id: the sample's and a digest of question, answer and evidence.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -50,6 +48,9 @@ NOT_MENTIONED = "Not mentioned in the conversation"
 FILES = ("locomo*.json",)
 BETWEEN_IDS = re.compile(r"[;,\s]+")
 DIA_ID = re.compile(r"D:?([0-9]{1,6}):([0-9]{1,6})")
+
+SessionOf = Mapping[str, str]
+"""The session of each turn of a conversation, by their ids."""
 
 
 def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
@@ -76,18 +77,19 @@ def _read_samples(file: Path) -> dict[str, list[Fields]]:
 
 def _history(imported: ImportedHistory, samples: list[Fields], as_authors: bool) -> History:
     name = imported.persona.external_id
-    ids, turns = UniqueIds(), _Turns.of(imported)
+    ids = UniqueIds()
+    session_of = {turn.external_id: session.external_id for session in imported.sessions for turn in session.turns}
     probes = []
     for sample in samples:
         for value, place in sample.items("qa"):
             fields = Fields.of(value, place, imported.skips)
-            if fields.values and (probe := _probe(fields, name, imported.end(), turns, ids)):
+            if fields.values and (probe := _probe(fields, name, imported.end(), session_of, ids)):
                 probes.append(_as_authors(probe, fields) if as_authors else probe)
         imported.skips.extend(sample.skips)
     return imported.history(name, probes)
 
 
-def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: UniqueIds) -> Probe | None:
+def _probe(fields: Fields, name: str, asked_at: datetime, session_of: SessionOf, ids: UniqueIds) -> Probe | None:
     ability = CATEGORIES.get(fields.text("category"), "")
     question, answer = fields.text("question"), fields.text("answer")
     is_answerable = ability != ADVERSARIAL
@@ -96,7 +98,7 @@ def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: Un
         return None
     if answer and not is_answerable:
         fields.report("answer", "category 5 is scored as an abstention; the answer is not used")
-    evidence = turns.find(fields)
+    evidence = _evidence(fields, session_of)
     digest = short_digest(question, answer, fields.text("adversarial_answer"), fields.values.get("evidence"))
     return Probe(
         ids.make(f"{name}-q{digest}"),
@@ -105,7 +107,7 @@ def _probe(fields: Fields, name: str, asked_at: datetime, turns: _Turns, ids: Un
         Gold(
             (answer,) if is_answerable else (),
             turns=evidence,
-            sessions=tuple(dict.fromkeys(turns.session_of[turn] for turn in evidence)),
+            sessions=tuple(dict.fromkeys(session_of[turn] for turn in evidence)),
             answerable=is_answerable,
         ),
         ability,
@@ -125,42 +127,29 @@ def _as_authors(probe: Probe, fields: Fields) -> Probe:
     return replace(probe, shown=shown, choices=choices, gold=replace(probe.gold, choice=right))
 
 
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    """The turns of one conversation, found by session and number in any spelling of an id."""
-
-    by_number: dict[tuple[int, int], str]
-    session_of: dict[str, str]
-
-    @classmethod
-    def of(cls, imported: ImportedHistory) -> _Turns:
-        session_of = {turn.external_id: s.external_id for s in imported.sessions for turn in s.turns}
-        return cls({number: turn for turn in session_of if (number := _number(turn))}, session_of)
-
-    def find(self, fields: Fields) -> tuple[str, ...]:
-        """The ids of the turns named as evidence; unusable and leniently read ids are noted."""
-        found: list[str] = []
-        values = list(fields.items("evidence"))
-        if not values:
-            fields.report("evidence", "no evidence is named; only the answer is scored")
-        for value, place in values:
-            if not isinstance(value, str):
-                fields.skips.append(Skip(place, f"expected the id of a turn, found {json_type(value)}; left out"))
-                continue
-            read = [self._find_one(part, place, fields.skips) for part in BETWEEN_IDS.split(value) if part]
-            usable = [turn for turn in read if turn]
-            if usable and [value] != usable:
-                fields.skips.append(Skip(place, f"evidence {value[:60]!r} read as {', '.join(usable)}"))
-            found.extend(usable)
-        return tuple(dict.fromkeys(found))
-
-    def _find_one(self, text: str, place: str, notes: list[Skip]) -> str:
-        number = _number(text)
-        turn = self.by_number.get(number, "") if number else ""
-        if not turn:
-            fault = "is not in the conversation" if number else "is not the id of a turn"
-            notes.append(Skip(place, f"evidence {text[:60]!r} {fault}; left out"))
-        return turn
+def _evidence(fields: Fields, session_of: SessionOf) -> tuple[str, ...]:
+    """The ids of the turns named as evidence, in any spelling; unusable and leniently read ids are noted."""
+    turns = {number: turn for turn in session_of if (number := _number(turn))}
+    found: dict[str, None] = {}
+    values = list(fields.items("evidence"))
+    if not values:
+        fields.report("evidence", "no evidence is named; only the answer is scored")
+    for value, place in values:
+        if not isinstance(value, str):
+            fields.skips.append(Skip(place, f"expected the id of a turn, found {json_type(value)}; left out"))
+            continue
+        usable: list[str] = []
+        for part in filter(None, BETWEEN_IDS.split(value)):
+            number = _number(part)
+            if number in turns:
+                usable.append(turns[number])
+            else:
+                fault = "is not in the conversation" if number else "is not the id of a turn"
+                fields.skips.append(Skip(place, f"evidence {part[:60]!r} {fault}; left out"))
+        if usable and [value] != usable:
+            fields.skips.append(Skip(place, f"evidence {value[:60]!r} read as {', '.join(usable)}"))
+        found |= dict.fromkeys(usable)
+    return tuple(found)
 
 
 def _number(dia_id: str) -> tuple[int, int] | None:

@@ -29,11 +29,9 @@ What is remembered is what `memory.importers.benchmarks.madial` reads.
   the user.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -75,6 +73,9 @@ END = re.compile(r"\s*<\s*/?\s*EOD\s*>?\s*$", re.IGNORECASE)
 UTTERANCE = re.compile(r"[\"“”]?<(?P<speaker>[^<>:：\"“”]{1,40})>\s*[:：](?P<text>.*)", re.DOTALL)
 MARKS = '"“”'
 
+IndexedTurn = tuple[int, TurnDraft]
+"""A turn, and its index in the file's list, which also counts markers and blank entries."""
+
 
 def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
     """Yield the history of each user with dialogues, searched for as we do, or `as_authors` do.
@@ -100,8 +101,8 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
         imported = _imported_for(bank, user, names)
         imported.skips.extend(early_skips)
         early_skips = []
-        history = _history(imported, file, own, names.get(user, user), candidates)
-        yield (_with_labels if as_authors else _with_last_message)(history)
+        history = _history(imported, file, own, names.get(user, user), candidates, as_authors)
+        yield _with_labels(history) if as_authors else history
 
 
 def _find_dialogues(path: Path) -> Path:
@@ -132,7 +133,7 @@ def _user(line: Fields, names: dict[str, str]) -> str:
 
 def _speaker(line: Fields) -> tuple[str, str]:
     turns = read_dialogue(Fields(line.values, ""), "")
-    return line.text("user-id").strip(), next((s.turn.speaker for s in turns if s.turn.role == "other"), "")
+    return line.text("user-id").strip(), next((turn.speaker for _, turn in turns if turn.role == "other"), "")
 
 
 def _imported_for(bank: Iterable[ImportedHistory], user: str, names: dict[str, str]) -> ImportedHistory:
@@ -160,21 +161,21 @@ def _is_of(memory: MemoryDraft, user: str, names: dict[str, str], notes: list[Sk
 
 
 def _history(
-    imported: ImportedHistory, file: Path, lines: list[Fields], name: str, candidates: CandidatesOf
+    imported: ImportedHistory,
+    file: Path,
+    lines: list[Fields],
+    name: str,
+    candidates: CandidatesOf,
+    as_authors: bool,
 ) -> History:
     ids, memories = UniqueIds(), {memory.external_id: memory for memory in imported.memories}
     probes = []
     for line in lines:
-        probe = _probe(line, imported, memories, name, candidates)
-        if probe:
-            probes.append(replace(probe, id=ids.make(probe.id)))
+        if probe := _probe(line, imported, memories, name, candidates):
+            probes.append(replace(probe, id=ids.make(probe.id), query=probe.query if as_authors else ""))
         imported.skips.extend(in_file(file, note) for note in line.skips)
         line.skips.clear()
     return imported.history(imported.persona.external_id, probes)
-
-
-def _with_last_message(history: History) -> History:
-    return replace(history, probes=tuple(replace(probe, query="") for probe in history.probes))
 
 
 def _with_labels(history: History) -> History:
@@ -189,7 +190,7 @@ def _probe(
     turns = read_dialogue(line, name)
     first = next((value for value, _ in line.items("test-turn")), None)
     test_turn = first if isinstance(first, int) else -1
-    before = [s.turn for s in turns if s.index < test_turn]
+    before = [turn for index, turn in turns if index < test_turn]
     asked = max((n for n, turn in enumerate(before) if turn.role == "user"), default=None)
     if asked is None:
         line.report("test-turn", "expected the place of a reply after something that the user says; not asked")
@@ -212,7 +213,7 @@ def _probe(
 
 
 def _reply(line: Fields, turns: list[IndexedTurn], test_turn: object) -> tuple[str, ...]:
-    reply = next((s.turn.text for s in turns if s.index == test_turn and s.turn.role == "assistant"), "")
+    reply = next((turn.text for index, turn in turns if index == test_turn and turn.role == "assistant"), "")
     if not reply:
         line.report("test-turn", "the assistant says nothing there; only the memories are scored")
     return (reply,) if reply else ()
@@ -227,14 +228,6 @@ def _relevant(line: Fields, memories: dict[str, MemoryDraft]) -> tuple[str, ...]
         else:
             line.skips.append(Skip(place, f"memory {name!r} is not in the bank of this user; left out"))
     return tuple(relevant)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedTurn:
-    """A turn, and its index in the file's list, which also counts markers and blank entries."""
-
-    index: int
-    turn: TurnDraft
 
 
 def read_dialogue(line: Fields, user: str) -> list[IndexedTurn]:
@@ -252,7 +245,7 @@ def read_dialogue(line: Fields, user: str) -> list[IndexedTurn]:
         text = unquote(match["text"] if match else entry)
         if text:
             role: Role = "assistant" if speaker == ASSISTANT else "user" if speaker == user else "other"
-            turns.append(IndexedTurn(index, TurnDraft(speaker, role, text)))
+            turns.append((index, TurnDraft(speaker, role, text)))
     return turns
 
 
@@ -272,6 +265,6 @@ def unquote(text: str) -> str:
 
 def _other(turns: list[IndexedTurn], user: str) -> str:
     """Who speaks an entry without a speaker: the other one than before."""
-    if turns and turns[-1].turn.speaker != ASSISTANT:
+    if turns and turns[-1][1].speaker != ASSISTANT:
         return ASSISTANT
-    return user or next((s.turn.speaker for s in turns if s.turn.speaker != ASSISTANT), ASSISTANT)
+    return user or next((turn.speaker for _, turn in turns if turn.speaker != ASSISTANT), ASSISTANT)

@@ -21,7 +21,7 @@ import tomllib
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -48,6 +48,9 @@ _TYPES = {"one-hop": "one-hop", "two-hop": "two-hop", "before known": "one-hop_f
 
 _DATED, _UNDATED, _UNANSWERABLE = "ans_w_time", "ans_wo_time", "dont_know_unans"
 
+Styles = dict[str, dict[str, str]]
+"""The questions of a session in the style of one who asks: {"Who came?": {"Mo": "Now, who came?"}}."""
+
 MOST_LINES = 8
 """Lines of a character that show how they speak."""
 
@@ -55,7 +58,7 @@ _MUST_STAY = re.compile(r"\b(?:[A-Z]\w*|\d+)")
 """Names, months and numbers: words with a capital letter, but for "who" and its like at the beginning."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question asked in the session at `place`: `part` and `kind` say where in the file, `evidence` are days."""
 
@@ -66,7 +69,6 @@ class Question:
     options: Sequence[str]
     answer: str
     evidence: Sequence[str] = ()
-    styles: dict[str, str] = field(default_factory=dict)
 
 
 def generate(generation: Generation, script: Path, quiz: Path | None) -> Generated:
@@ -89,17 +91,15 @@ def generate(generation: Generation, script: Path, quiz: Path | None) -> Generat
     def make_styles(place: int, writer: Writer) -> Part:
         return {"styles": _styles(place, [each for each in asked if each.place == place], show, seed, writer)}
 
-    styles = generation.make("style", range(len(sessions)), make_styles)
-    for question in asked:
-        question.styles |= styles[question.place]["styles"].get(question.text, {})
-    for name, content in _files(show, asked).items():
+    styles = [part["styles"] for part in generation.make("style", range(len(sessions)), make_styles)]
+    for name, content in _files(show, asked, styles).items():
         generation.write(f"{show.name}_{name}.json", content)
     of_part = Counter(question.part for question in asked)
     counts = {
         "relations": sum(len(part["facts"]) for part in stated),
         "questions from them": of_part[GRAPH],
         "questions from quizzes": of_part[FAN],
-        "questions in a style": sum(bool(question.styles) for question in asked),
+        "questions in a style": sum(question.text in styles[question.place] for question in asked),
     }
     return generation.account(counts)
 
@@ -110,7 +110,7 @@ def _digest(show: Show, quizzes: Sequence[Quiz]) -> str:
     return sha256((source + json.dumps([each.model_dump() for each in quizzes])).encode()).hexdigest()
 
 
-def _files(show: Show, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:
+def _files(show: Show, asked: Iterable[Question], styles: Sequence[Styles]) -> dict[str, dict[str, Any]]:
     """The show as LongDialQA has it, and its days of evidence by part, by the ends of their files' names."""
     data: dict[str, Any] = {}
     days: dict[str, dict[str, Any]] = {GRAPH: {}, FAN: {}}
@@ -120,8 +120,8 @@ def _files(show: Show, asked: Iterable[Question]) -> dict[str, dict[str, Any]]:
     for question in asked:
         scene = show.sessions[question.place]
         episode, number = scene.episode, str(scene.number)
-        worded = {"questions": {DEFAULT: question.text} | question.styles}
-        item = worded | {"options": list(question.options), "answer": question.answer}
+        worded = {DEFAULT: question.text} | styles[question.place].get(question.text, {})
+        item = {"questions": worded, "options": list(question.options), "answer": question.answer}
         data[episode][number][question.part].setdefault(question.kind, []).append(item)
         of_scene = days[question.part].setdefault(episode, {}).setdefault(number, {})
         of_scene.setdefault(question.kind, []).append(list(question.evidence))
@@ -274,9 +274,9 @@ def dated(question: str, evidence: Sequence[Scene]) -> str:
 # --- their styles
 
 
-def _styles(place: int, asked: Sequence[Question], show: Show, seed: int, writer: Writer) -> dict[str, dict[str, str]]:
+def _styles(place: int, asked: Sequence[Question], show: Show, seed: int, writer: Writer) -> Styles:
     """Ask for each question of a session in a character's style, by its words; one without a style keeps its words."""
-    others, styles = sorted(show.sessions[place].speakers - {show.main}), dict[str, dict[str, str]]()
+    others, styles = sorted(show.sessions[place].speakers - {show.main}), Styles()
     for question in writer.each("style", asked if others else ()):
         who = Random(f"{seed} {place} {question.text}").choice(others)
         with writer.leave_out():

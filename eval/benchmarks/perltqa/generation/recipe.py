@@ -37,15 +37,7 @@ from typing import Any
 
 from eval.benchmarks.perltqa.adapter import BANK, QUESTIONS, REFERENCE, SECTIONS
 from eval.benchmarks.reading import gather
-from eval.making.generation import (
-    Generated,
-    Generation,
-    LeftOut,
-    Part,
-    Writer,
-    check_question,
-    leave_out_if,
-)
+from eval.making.generation import Generated, Generation, LeftOut, Part, Writer, check_question, leave_out_if
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.reading.dialogue import split_utterance
 from memory.search.tokens import FUNCTION_WORDS, terms, words
@@ -100,8 +92,14 @@ def generate(generation: Generation, personas: int) -> Generated:
 
 
 def _make_persona(number: int, writer: Writer) -> Part:
-    bank = _make_bank(draw_seed(writer.plan.seed, number), writer)
-    name = bank["profile"]["Protagonist"]
+    """Make a persona; raises `LeftOut` if there is no name or no profile."""
+    seed = draw_seed(writer.plan.seed, number)
+    name = _name(seed, writer)
+    bank: Bank = {"profile": _profile(seed, name, writer)}
+    bank["social_relationship"] = dict(_relationships(seed, bank, writer))
+    bank["events"] = dict(_events(seed, bank, writer))
+    bank["dialogues"] = dict(_dialogues(seed, bank, writer))
+    bank = _validated(bank, writer)
     return {"name": name, "bank": bank, "questions": _questions(name, bank, writer)}
 
 
@@ -147,15 +145,6 @@ def draw_seed(seed: int, number: int) -> Seed:
         tuple(draw.sample(possible, RELATIONSHIPS)),
         draw,
     )
-
-
-def _make_bank(seed: Seed, writer: Writer) -> Bank:
-    """Make a persona's memories; raises `LeftOut` if there is no name or no profile."""
-    bank: Bank = {"profile": _profile(seed, _name(seed, writer), writer)}
-    bank["social_relationship"] = dict(_relationships(seed, bank, writer))
-    bank["events"] = dict(_events(seed, bank, writer))
-    bank["dialogues"] = dict(_dialogues(seed, bank, writer))
-    return _validated(bank, writer)
 
 
 def _name(seed: Seed, writer: Writer) -> str:
@@ -240,9 +229,11 @@ def _validated(bank: Bank, writer: Writer) -> Bank:
         with writer.leave_out():
             writer.score("MemoryScore", "event below the threshold", **told)
             events[key] = event
-    known = {key: person for key, person in people.items() if any(event.startswith(f"{key}_") for event in events)}
-    for _ in people.keys() - known:
-        writer.drop("person without an event")
+    known = dict[str, Any]()
+    for key, person in people.items():
+        with writer.leave_out():
+            leave_out_if(not any(event.startswith(f"{key}_") for event in events), "person without an event")
+            known[key] = person
     kept = {name: each for name, each in dialogues.items() if each["events"] in events}
     return bank | {"social_relationship": known, "events": events, "dialogues": kept}
 
