@@ -49,8 +49,8 @@ FILES = ("locomo*.json",)
 BETWEEN_IDS = re.compile(r"[;,\s]+")
 DIA_ID = re.compile(r"D:?([0-9]{1,6}):([0-9]{1,6})")
 
-SessionOf = Mapping[str, str]
-"""The session of each turn of a conversation, by their ids."""
+TurnsByNumber = Mapping[tuple[int, int], tuple[str, str]]
+"""The ids of each turn of a conversation and of its session, by the numbers of session and turn."""
 
 
 def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
@@ -78,18 +78,23 @@ def _read_samples(file: Path) -> dict[str, list[Fields]]:
 def _history(imported: ImportedHistory, samples: list[Fields], as_authors: bool) -> History:
     name = imported.persona.external_id
     ids = UniqueIds()
-    session_of = {turn.external_id: session.external_id for session in imported.sessions for turn in session.turns}
+    turns = {
+        number: (turn.external_id, session.external_id)
+        for session in imported.sessions
+        for turn in session.turns
+        if (number := _number(turn.external_id))
+    }
     probes = []
     for sample in samples:
         for value, place in sample.items("qa"):
             fields = Fields.of(value, place, imported.skips)
-            if fields.values and (probe := _probe(fields, name, imported.end(), session_of, ids)):
+            if fields.values and (probe := _probe(fields, name, imported.end(), turns, ids)):
                 probes.append(_as_authors(probe, fields) if as_authors else probe)
         imported.skips.extend(sample.skips)
     return imported.history(name, probes)
 
 
-def _probe(fields: Fields, name: str, asked_at: datetime, session_of: SessionOf, ids: UniqueIds) -> Probe | None:
+def _probe(fields: Fields, name: str, asked_at: datetime, turns: TurnsByNumber, ids: UniqueIds) -> Probe | None:
     ability = CATEGORIES.get(fields.text("category"), "")
     question, answer = fields.text("question"), fields.text("answer")
     is_answerable = ability != ADVERSARIAL
@@ -98,7 +103,7 @@ def _probe(fields: Fields, name: str, asked_at: datetime, session_of: SessionOf,
         return None
     if answer and not is_answerable:
         fields.report("answer", "category 5 is scored as an abstention; the answer is not used")
-    evidence = _evidence(fields, session_of)
+    evidence = _evidence(fields, turns)
     digest = short_digest(question, answer, fields.text("adversarial_answer"), fields.values.get("evidence"))
     return Probe(
         ids.make(f"{name}-q{digest}"),
@@ -106,8 +111,8 @@ def _probe(fields: Fields, name: str, asked_at: datetime, session_of: SessionOf,
         asked_at,
         Gold(
             (answer,) if is_answerable else (),
-            turns=evidence,
-            sessions=tuple(dict.fromkeys(session_of[turn] for turn in evidence)),
+            turns=tuple(evidence),
+            sessions=tuple(dict.fromkeys(evidence.values())),
             answerable=is_answerable,
         ),
         ability,
@@ -127,10 +132,9 @@ def _as_authors(probe: Probe, fields: Fields) -> Probe:
     return replace(probe, shown=shown, choices=choices, gold=replace(probe.gold, choice=right))
 
 
-def _evidence(fields: Fields, session_of: SessionOf) -> tuple[str, ...]:
-    """The ids of the turns named as evidence, in any spelling; unusable and leniently read ids are noted."""
-    turns = {number: turn for turn in session_of if (number := _number(turn))}
-    found: dict[str, None] = {}
+def _evidence(fields: Fields, turns: TurnsByNumber) -> dict[str, str]:
+    """The turns named as evidence, in any spelling, and their sessions; unusable and leniently read ids are noted."""
+    evidence: dict[str, str] = {}
     values = list(fields.items("evidence"))
     if not values:
         fields.report("evidence", "no evidence is named; only the answer is scored")
@@ -138,18 +142,19 @@ def _evidence(fields: Fields, session_of: SessionOf) -> tuple[str, ...]:
         if not isinstance(value, str):
             fields.skips.append(Skip(place, f"expected the id of a turn, found {json_type(value)}; left out"))
             continue
-        usable: list[str] = []
+        usable: dict[str, str] = {}
         for part in filter(None, BETWEEN_IDS.split(value)):
             number = _number(part)
-            if number in turns:
-                usable.append(turns[number])
+            if number and number in turns:
+                turn, session = turns[number]
+                usable[turn] = session
             else:
                 fault = "is not in the conversation" if number else "is not the id of a turn"
                 fields.skips.append(Skip(place, f"evidence {part[:60]!r} {fault}; left out"))
-        if usable and [value] != usable:
+        if usable and [value] != list(usable):
             fields.skips.append(Skip(place, f"evidence {value[:60]!r} read as {', '.join(usable)}"))
-        found |= dict.fromkeys(usable)
-    return tuple(found)
+        evidence |= usable
+    return evidence
 
 
 def _number(dia_id: str) -> tuple[int, int] | None:
