@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from graph.build import compiled_graph
+from graph.language.facts import forms
 from graph.nodes.persist import persist_interrupted
 from graph.state import Ask, Reading, Services, Token, TraceLine, TurnState
 from graph.understanding.classifier import Classifier
@@ -133,8 +134,9 @@ async def until(stop: asyncio.Event, events: AsyncGenerator[Event, None]) -> Asy
 
 
 def prepare() -> None:
-    """Import what the first answer needs and the first page does not; a second time takes no time."""
+    """Import and compile what the first answer needs and the first page does not; a second time takes no time."""
     compiled_graph()
+    forms()
 
 
 _OF_THREAD = threading.local()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from graph.language.facts import ENDINGS, FORMS, FactKind, Form
+from graph.language.facts import FactKind, Form, ending_forms, forms
 from graph.language.patterns import any_word, pattern
 from graph.learning.plain_words import capitalise_names, plain_words
 from graph.understanding.sentences import LOWER_CASE_END, split
@@ -54,22 +54,22 @@ _GOES_ON = pattern(r"[.!]+\s+(?=(?:he|she|it)(?:'s|s| is) (?:called|named)\b)")
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement says about its speaker; none from sentences that ask or are unsure."""
-    return _read(FORMS, text, speaker, said_at)
+    return _read(forms(), text, speaker, said_at)
 
 
 def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement ends; `valid_from` is since when, if it says so."""
-    return _read(ENDINGS, text, speaker, said_at)
+    return _read(ending_forms(), text, speaker, said_at)
 
 
-def _read(forms: Iterable[Form], text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
+def _read(among: Iterable[Form], text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     for sentence in split(_GOES_ON.sub(", ", text), LOWER_CASE_END):
         plain = plain_words(sentence[:LONGEST])
         named = capitalise_names(plain)
         if "?" in sentence or _UNREAL.search(plain):
             continue
         seen: set[str] = set()
-        for form in forms:
+        for form in among:
             spoken = named if form.is_of_people else plain
             for match in form.pattern.finditer(spoken):
                 if _is_unsure(spoken, match, form):
