@@ -82,7 +82,7 @@ def choose(screen: Screen, name: str) -> None:
         fill_choice(screen, "model-address", address)
         fill_choice(screen, "model", model)
     elif name != "none":
-        page.locator("#model-file :is(input, textarea)").fill(name.removeprefix("hf:"))
+        fill_choice(screen, "model-file", name.removeprefix("hf:"))
     page.locator("#model-use").click()
     expected = {"none": "No model", "http": "are sent to", "hf:": "parameters in"}
     wanted = next(said for start, said in expected.items() if name.startswith(start))

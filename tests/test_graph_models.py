@@ -20,6 +20,7 @@ from graph.models.calls import Completion, ModelFailed, complete, stream_reply
 from graph.models.faults import UnknownModel
 from graph.models.hosted import model as hosted
 from graph.models.hosted.keys import NO_KEY, UnsafeKeyFile, keep_key, redact_keys
+from graph.models.local_files import find_files, say_what_fits
 from graph.models.local_servers import find_models, full_address, models_at
 from graph.models.measure import try_out
 from graph.models.registry import chat_model, parse_name
@@ -44,6 +45,16 @@ def test_the_models_that_run_on_this_machine_are_found_and_other_servers_are_not
         found = asyncio.run(find_models([closed, urlsplit(other.url).port, urlsplit(server.url).port]))
         assert [name.partition("#")[0] for name in found] == [server.url]
         assert complete(chat_model(found[0]), "Say hello.").text == "Hi."
+
+
+def test_the_files_in_usual_folders_are_offered_with_what_this_computer_can_run(tmp_path):
+    for file in ("models/a.gguf", ".lmstudio/models/maker/b/b-Q4_K_M.gguf", "Documents/c.gguf", "models/notes.txt"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    assert [Path(file).name for file in find_files(tmp_path)] == ["a.gguf", "b-Q4_K_M.gguf"]
+    assert "can run Qwen3-8B " in say_what_fits(24 * 2**30)
+    assert "can run Qwen2.5-7B-Instruct " in say_what_fits(16 * 10**9)
+    assert "too small" in say_what_fits(4 * 2**30)
 
 
 def test_an_address_may_be_typed_without_scheme_and_path_and_lists_its_models():

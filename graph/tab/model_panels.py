@@ -13,6 +13,7 @@ from graph.assistant import Assistant
 from graph.models.faults import UnknownModel
 from graph.models.gguf.weights import GgufWeights
 from graph.models.hosted.keys import keep_key, read_key
+from graph.models.local_files import find_files, say_what_fits
 from graph.models.local_model import LocalModel
 from graph.models.local_servers import find_models, full_address, models_at
 from graph.models.measure import Trial, try_out
@@ -42,6 +43,9 @@ WHILE_INDEXING = "Until all memories are indexed anew, those left are found by t
 
 
 UNNAMED = ModelName("none")
+ABOUT_FILE = (
+    "A GGUF file, as ~/models/Qwen3-4B-Q4_K_M.gguf; with a GPU, also a folder or repository of Hugging Face. {}."
+)
 ABOUT_ADDRESS = "Of a server that speaks OpenAI's protocol, as http://127.0.0.1:11434/v1"
 ABOUT_KEY = "If it wants one. It is kept in memory until Memoir stops, and never stored."
 
@@ -67,9 +71,10 @@ class ModelPanel:
     def _build(self) -> None:
         with gr.Accordion("Model", open=False, elem_classes="memoir-over", elem_id="model-panel") as panel:
             self.place = gr.Radio(PLACES, value=NONE, label="Where it runs", elem_id="model-place")
-            example = "~/models/qwen2.5-3b-instruct-q4_k_m.gguf"
-            about = "A GGUF file; with a GPU, also a folder or repository of Hugging Face"
-            self.file = gr.Textbox(label="File", info=about, placeholder=example, visible=False, elem_id="model-file")
+            named: dict[str, Any] = {"allow_custom_value": True, "visible": False}
+            self.file = gr.Dropdown(
+                [], label="File", info=ABOUT_FILE.format(say_what_fits()), elem_id="model-file", **named
+            )
             self.quantization = gr.Dropdown(
                 list(get_args(Quantization)),
                 value=self.configured.quantization,
@@ -77,7 +82,6 @@ class ModelPanel:
                 visible=False,
                 elem_id="model-quantization",
             )
-            named: dict[str, Any] = {"allow_custom_value": True, "visible": False}
             self.address = gr.Dropdown([], label="Address", info=ABOUT_ADDRESS, elem_id="model-address", **named)
             self.model = gr.Dropdown([], label="Model", elem_id="model", **named)
             self.key = gr.Textbox(
@@ -126,8 +130,10 @@ class ModelPanel:
 
     def _fields(self, place: str, named: ModelName = UNNAMED) -> Update:
         model, address, is_file = named.model, named.address, place == "file"
+        files = find_files() if is_file else []
+        file = model if is_file and model else next(iter(files), None)
         return {
-            self.file: gr.Textbox(model if is_file else "", visible=is_file),
+            self.file: gr.Dropdown(files, value=file, visible=is_file),
             self.quantization: gr.Dropdown(visible=is_file),
             self.address: gr.Dropdown([address] if address else [], value=address or None, visible=place == "server"),
             self.model: gr.Dropdown(
