@@ -92,7 +92,7 @@ class TurnDraft:
     but is never recalled as if it were new. `asks` says that it only asks: its memory is found after all that may tell.
     `event` is when what it describes happened, where its words say so; `key` is the text that its memory is indexed by
     (`text`, if empty). `cites` are the ids of the memories that an answer relied on, by the numbers that it cites them
-    with: 1, 2, ...
+    with: 1, 2, ...; `unsupported` are the sentences of it that nothing supports.
     """
 
     speaker: str
@@ -106,6 +106,7 @@ class TurnDraft:
     event_text: str = ""
     key: str = ""
     cites: tuple[int, ...] = ()
+    unsupported: tuple[str, ...] = ()
     asks: bool = False
 
 
@@ -234,6 +235,7 @@ class Turn:
     said_at: datetime | None
     said_text: str
     external_id: str
+    unsupported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

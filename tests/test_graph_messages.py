@@ -7,6 +7,7 @@ import pytest
 
 from graph.models.local_model import LocalModel
 from graph.models.registry import chat_model
+from graph.readers.talk.checking import cite, sentences_of
 from graph.tab.answering import status_after
 from graph.tab.chats import build_ask
 from graph.tab.messages import (
@@ -98,6 +99,17 @@ def test_sentences_that_nothing_supports_are_marked_beside_their_citations() -> 
     shown_as = answer_bubble("Hello. You own a boat [1]. Bye.", {1}, 2, ["You own a boat [1]."]).markdown
     mark = '(#unsupported "Not in my memory")'
     assert shown_as == f"Hello. [You own a boat]{mark} [1](#source-2-1)[.]{mark} Bye."
+
+
+def test_marks_stay_within_their_item_and_their_cells() -> None:
+    mark = '(#unsupported "Not in my memory")'
+    text = "Hi.\n\n- You own a boat.\n- [x] Bye now.\n\n| Day | What |\n|---|---|\n| Tue | the `dentist` |\n"
+    sentences = list(sentences_of(text))
+    assert sentences == ["You own a boat.", "Bye now.", "Tue | the `dentist`"]
+    shown_as = answer_bubble(text, set(), 1, [sentences[0], sentences[2]]).markdown
+    expected = text.replace("You own a boat.", f"[You own a boat.]{mark}").strip()
+    assert shown_as == expected.replace("Tue | the `dentist`", f"[Tue]{mark} | [the `dentist`]{mark}")
+    assert cite(text, [("Tue | the `dentist`", 7)], []) == text.replace("dentist` |", "dentist` [1] |")
 
 
 def test_a_chat_gives_what_was_said_in_it_and_no_notices(tmp_path: Path) -> None:

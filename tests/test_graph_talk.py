@@ -276,8 +276,8 @@ def test_what_nothing_supports_is_marked_and_what_a_line_says_gets_its_number(ma
         *_, reply, task = request["messages"]
         assert reply == {"role": "assistant", "content": said}
         assert f'2. "{MADE_UP}"' in task["content"]
-        assert "Like this" not in task["content"]
-        return facts((1, number_of(request, ADOPTED)), (2, -1), (5, 0), (99, -1), (3, 999))
+        assert '4. "`code. Like this.` You walked far."' in task["content"]
+        return facts((1, number_of(request, ADOPTED)), (2, -1), (4, 0), (99, -1), (3, 999))
 
     with ChatServer(said, compare) as server:
         events = events_of(talking(marlow, server, check="model"), marlow.asks(TOLD))

@@ -270,6 +270,7 @@ def test_a_bank_with_an_imported_card_finds_its_first_message_on_the_persona(ban
         for column in ("scenario", "first_message", "examples", "kept_apart", "picture"):
             conn.execute(f"ALTER TABLE personas DROP COLUMN {column}")
         conn.execute("ALTER TABLE sessions DROP COLUMN hidden")
+        conn.execute("ALTER TABLE turns DROP COLUMN unsupported")
         for table in schema.DIGESTED:
             conn.execute(f"ALTER TABLE {table} DROP COLUMN digest")
         conn.execute("DROP TABLE choices")

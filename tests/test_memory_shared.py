@@ -299,6 +299,7 @@ def test_an_older_bank_shares_what_was_told_in_chats_and_keeps_imports_apart(ban
         conn.execute("ALTER TABLE personas DROP COLUMN kept_apart")
         conn.execute("ALTER TABLE personas DROP COLUMN picture")
         conn.execute("ALTER TABLE sessions DROP COLUMN hidden")
+        conn.execute("ALTER TABLE turns DROP COLUMN unsupported")
         for table in schema.DIGESTED:
             conn.execute(f"ALTER TABLE {table} DROP COLUMN digest")
         conn.execute(f"PRAGMA user_version = {before}")

@@ -37,6 +37,18 @@ document.addEventListener("click", (event) => {
   if (wanted) window.showSources(Number(wanted.split("-")[1]));
 }, true);
 
+// A sentence that no memory supports says so when it is touched.
+document.addEventListener("click", (event) => {
+  const sentence = event.target.closest('a[href$="#unsupported"]');
+  if (!sentence) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const told = document.querySelector("#unsupported"), place = sentence.getBoundingClientRect();
+  told.style.top = `${place.bottom + 4}px`;
+  told.style.left = `${Math.max(8, Math.min(place.left, innerWidth - 328))}px`;
+  told.showPopover();
+}, true);
+
 // A click on a chat of the list opens it, one on its menu asks what to do with it; a click on a memory shows it.
 document.addEventListener("click", (event) => {
   const menu = event.target.closest("[data-menu]"), link = event.target.closest("a[data-chat]");

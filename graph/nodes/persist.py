@@ -85,7 +85,7 @@ def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revisi
     if reply is not None:
         theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, said_text, uuid.uuid4().hex)
         relied_on = tuple(citation.memory.id for citation in reply.citations)
-        turns.append(replace(theirs, recallable=False, cites=relied_on))
+        turns.append(replace(theirs, recallable=False, cites=relied_on, unsupported=reply.unsupported))
     own = [sentence for statement in statements for sentence in own_sentences(statement)]
     present = (USER, ask.persona.name)
     learned = (item for sentence in own for item in stated_facts(sentence, USER, ask.as_of, 0, present))

@@ -81,7 +81,7 @@ def resume(bank: Bank, chat: Session) -> Chat:
             continue
         numbers = cited.get(turn.id, {})
         answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in numbers.items())))
-        bubbles.append(messages.answer_bubble(turn.text, numbers, len(answers)))
+        bubbles.append(messages.answer_bubble(turn.text, numbers, len(answers), turn.unsupported))
     return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
 
 

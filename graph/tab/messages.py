@@ -116,8 +116,9 @@ def _keep_number(text: str) -> str:
 
 
 def _mark(sentence: str) -> str:
-    """The sentence as a link that says that it is not in the memory; its citations stay links of their own."""
-    parts = re.split(r"( ?\[\d+\])", sentence)
+    """The sentence as a link that says that it is not in the memory; its citations stay links of their own, and of a
+    row of a table each cell is one."""
+    parts = re.split(r"( ?\[\d+\]| *\| *)", sentence)
     return "".join(
         part if n % 2 else f'[{part}]({UNSUPPORTED} "Not in my memory")' for n, part in enumerate(parts) if part
     )
@@ -143,15 +144,12 @@ def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, uns
         number = int(match[1])
         return f"[{number}](#source-{answer_number}-{number})" if number in numbers else match[0]
 
-    marked = {_escape(sentence): _mark(_escape(sentence)) for sentence in unsupported}
-
-    def write(words: str) -> str:
-        text = _escape(words)
-        for sentence, mark in marked.items():
-            text = text.replace(sentence, mark, 1)
-        return CITATION.sub(link, _keep_number(text))
-
-    return Bubble("assistant", answer, outside_code(answer.strip(), write), answer=answer_number)
+    text = outside_code(answer.strip(), lambda words: _keep_number(_escape(words)))
+    for sentence in unsupported:
+        escaped = outside_code(sentence, _escape)
+        text = text.replace(escaped, _mark(escaped), 1)
+    text = outside_code(text, lambda words: CITATION.sub(link, words))
+    return Bubble("assistant", answer, text, answer=answer_number)
 
 
 def status(text: str) -> Bubble:

@@ -39,11 +39,18 @@ def clean(text: str) -> str:
 
 def clean_draft(draft: Draft) -> Draft:
     """The draft with all texts as a bank can hold them."""
-    texts = {f.name: text for f in fields(draft) if isinstance(text := getattr(draft, f.name), str)}
-    changed: dict[str, Any] = {name: clean(text) for name, text in texts.items() if clean(text) != text}
+    values = ((f.name, getattr(draft, f.name)) for f in fields(draft))
+    cleaned: list[tuple[str, Any, Any]] = [(name, value, _cleaned(value)) for name, value in values]
+    changed: dict[str, Any] = {name: clean for name, value, clean in cleaned if clean != value}
     if isinstance(draft, MemoryDraft) and (relation := draft.relation):
         changed["relation"] = Relation(clean(relation.head), clean(relation.name), clean(relation.tail))
     return replace(draft, **changed) if changed else draft
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(_cleaned, value))
+    return clean(value) if isinstance(value, str) else value
 
 
 def digest(*parts: object) -> str:
@@ -203,10 +210,14 @@ def relation(row: Row) -> Relation | None:
 
 def draft_columns(draft: PersonaDraft | SessionDraft | TurnDraft | MemoryDraft) -> dict[str, Any]:
     """The columns that a draft has as fields of the same name, as the bank keeps them."""
-    return {
-        name: format_time(getattr(draft, name)) if convert is parse_time else getattr(draft, name)
-        for name, convert in _COLUMNS[type(draft)]
-    }
+    return {name: to_sql(getattr(draft, name)) for name, _ in _COLUMNS[type(draft)]}
+
+
+def to_sql(value: object) -> object:
+    """A value as the bank keeps it: a time as text, a tuple as a JSON list."""
+    if isinstance(value, tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return format_time(value) if isinstance(value, datetime) else value
 
 
 def memory_row(

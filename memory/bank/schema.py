@@ -25,6 +25,7 @@ _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(_TIMES.split(), "time"),
     **dict.fromkeys(("proactive", "kept_apart", "learned", "hidden", "pinned"), "flag"),
     "traits": "list",
+    "unsupported": "list",
 }
 
 
@@ -209,6 +210,8 @@ MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     # The picture of a character card, cut small.
     "ALTER TABLE personas ADD COLUMN picture TEXT NOT NULL DEFAULT ''",
     _add_digests,
+    # The sentences of an answer that nothing supports, so that a chat that is opened again still marks them.
+    "ALTER TABLE turns ADD COLUMN unsupported TEXT NOT NULL DEFAULT '[]'",
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in schema.sql, too. Never edit one that was released."""

@@ -50,6 +50,7 @@ CREATE TABLE sessions (
     UNIQUE (persona_id, identity)
 ) STRICT;
 
+-- `unsupported` are the sentences of a chat model's reply that no memory supports.
 CREATE TABLE turns (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -61,6 +62,7 @@ CREATE TABLE turns (
     said_at TEXT,
     said_text TEXT NOT NULL,
     external_id TEXT NOT NULL,
+    unsupported TEXT NOT NULL DEFAULT '[]',
     digest INTEGER NOT NULL DEFAULT 0,
     UNIQUE (session_id, position),
     UNIQUE (session_id, identity)

@@ -3,7 +3,6 @@
 A session that comes again is found by its identity and gets only the turns it lacks.
 """
 
-import json
 import operator
 import re
 from collections import Counter
@@ -41,8 +40,7 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
         return rows.persona(matches[0])
     if db.table("personas").count_where("name = ?", [name]):
         name = f"{name} ({draft.external_id})"
-    traits = json.dumps([rows.clean(t) for t in draft.traits], ensure_ascii=False)
-    changed = {"name": name, "traits": traits, "created_at": created_at or rows.now()}
+    changed = {"name": name, "created_at": created_at or rows.now()}
     new = {"id": next_id(db, "personas"), **draft_columns(draft), **changed}
     insert(db, "personas", [new])
     made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [new["id"]])))

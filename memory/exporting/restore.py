@@ -112,7 +112,7 @@ class _Mover:
             self._ids["turn"][turn.n] = first_id + len(fresh)
             place = turn.position if session_id in self._made else after + len(fresh)
             values = {"id": self._ids["turn"][turn.n], "session_id": session_id, "position": place}
-            fresh.append({**turn.bank_columns, **values})
+            fresh.append({**turn.bank_columns, **values, "unsupported": rows.to_sql(turn.unsupported)})
         insert(self._db, "turns", fresh)
         if fresh and session_id not in self._made:
             self._db.conn.execute(SQL["requeue_session"], (session_id,))

@@ -70,14 +70,14 @@ class FactsReply(StrictReply):
 
 
 def sentences_of(reply: str) -> Iterator[str]:
-    """The sentences of a reply outside its code, as they stand in it."""
-    for part, is_code in markup.parts(reply):
+    """The sentences of a reply as they stand there, but blocks of code and headings; a row of a table is one."""
+    for line in markup.prose(reply):
         first = None
-        for start, end in sentences.spans(part) if not is_code else ():
+        for start, end in sentences.spans(markup.mask_code(line)):
             first = start if first is None else first
-            if not _NUMBER.search(part[first:end]):  # "1. Milk", "am 8. September"
-                if len(words(part[first:end])) > 1:
-                    yield part[first:end]
+            if not _NUMBER.search(line[first:end]):  # "am 8. September"
+                if len(words(line[first:end])) > 1:
+                    yield line[first:end]
                 first = None
 
 

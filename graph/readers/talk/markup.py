@@ -1,4 +1,4 @@
-"""Tell the code of a text in Markdown from its words."""
+"""Tell the words of a text in Markdown from its code, its headings and the marks that begin its lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,30 @@ import re
 from collections.abc import Callable, Iterator
 
 _CODE = re.compile(r"(^ {0,3}```.*?(?:^ {0,3}```[^\n]*$|\Z)|(?<![\\`])`[^`\n]+`(?!`))", re.DOTALL | re.MULTILINE)
+
+
+_FENCED = re.compile(r"^ {0,3}```.*?(?:^ {0,3}```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(
+    r"^ {0,3}#{1,6} .*$|^[^\n|]*\|.*\n *\|?(?: *:?-+:? *\|)* *:?-+:? *\|? *$|^ *(?:[-*_] *){3,}$", re.MULTILINE
+)
+"""A heading, the head of a table, or a rule."""
+_BEGIN = re.compile(r"\A\s*(?:>\s*|(?:[-*+]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?|\|\s*)*")
+"""What marks a quotation, an item of a list or a row of a table."""
+
+
+def prose(text: str) -> Iterator[str]:
+    """The lines of words of a text as they stand in it: without its blocks of code and its headings, and without what
+    marks a line as an item, a quotation or a row."""
+    for line in _HEADING.sub("", _FENCED.sub("", text)).splitlines():
+        words = _BEGIN.sub("", line, count=1)
+        is_row = "|" in line[: len(line) - len(words)]
+        if words := words.rstrip(" |" if is_row else None):
+            yield words
+
+
+def mask_code(text: str) -> str:
+    """The text with an "X" for each character of its code."""
+    return _CODE.sub(lambda code: "X" * len(code[0]), text)
 
 
 def parts(text: str) -> Iterator[tuple[str, bool]]:

@@ -113,6 +113,7 @@ class TurnRow(_model("turns", "session_id")):  # type: ignore[misc]
     speaker: Text
     role: Role
     text: Text
+    unsupported: tuple[Text, ...] = ()
     recallable: bool = True
 
 
