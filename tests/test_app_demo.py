@@ -36,9 +36,12 @@ from graph.server.visitor_assistant import (
 )
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import pending_sessions
+from memory.bank.maintenance import verify
+from memory.embedding.embedder import shared
 from memory.errors import BankFull, MemoirError
 from memory.exporting import downloads
 from memory.ingest import ingest
+from memory.search.indexer import count_pending
 from memory.types import STORES, MemoryDraft, PersonaDraft
 
 if TYPE_CHECKING:
@@ -128,6 +131,19 @@ def files(home: Path) -> list[Path]:
 
 
 # --- each visitor apart
+
+
+@pytest.mark.slow
+def test_visitors_begin_with_a_sample_that_was_indexed_and_learned_from(client: TestClient, site: Starlette) -> None:
+    opener = site.routes[0].app._pages._open_page.__self__  # type: ignore[attr-defined]
+    wait_until(lambda: opener._sample is not None)
+    visitor = Visitor(client)
+    visitor.arrive()
+    (path,) = (opener._settings.home / "visitors").glob("*/bank.db")
+    bank = Bank(path)
+    assert count_pending(bank, shared(opener._settings.embedding_model).model) == 0
+    assert not list(pending_sessions(bank, datetime.now(UTC)))
+    assert verify(bank, opener._settings.embedding_model) == []
 
 
 @pytest.mark.slow

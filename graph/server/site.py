@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -73,12 +74,15 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
     _check_bank(settings, users)
     isolate_pages()
     os.environ["GRADIO_TEMP_DIR"] = str(settings.home / "uploads")
-    pages = UserPages(PageOpener(settings, users, build_page).open)
+    opener = PageOpener(settings, users, build_page)
+    pages = UserPages(opener.open)
     login = LoginMiddleware(users, pages) if settings.auth else None
     demo = DemoMiddleware(pages, framed=bool(settings.demo_frame)) if settings.demo else None
 
     async def only_page(scope: Scope, receive: Receive, send: Send) -> None:
         await (await pages.of(""))(scope, receive, send)
+
+    ended = threading.Event()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -89,11 +93,13 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
                 tasks.start_soon(login.close_pages_of_removed)
             elif demo is not None:
                 tasks.start_soon(demo.close_pages_of_gone)
+                tasks.start_soon(to_thread.run_sync, opener.make_sample, ended.is_set)
             else:
                 await pages.of("")
             tasks.start_soon(delete_old_forever, settings.home / "uploads")
             print(_greeting(settings, users), flush=True)
             yield
+            ended.set()
             tasks.cancel_scope.cancel()
 
     hosts = LOOPBACK if settings.host in LOOPBACK and not (login or demo) else None

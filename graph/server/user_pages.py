@@ -19,15 +19,19 @@ from anyio.abc import TaskGroup, TaskStatus
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from graph.learning.learner import Learner
+from graph.learning.learner import Learner, learn_from_sessions
 from graph.server.page import PageIsolation, mount_page
 from graph.server.request_limits import MAX_UPLOAD_BYTES, MAX_UPLOADS, VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS, FileLimits
 from graph.server.services import Background, build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab.personas import import_sample
-from memory.errors import BankUnavailable
+from memory.bank.backup import backup
+from memory.bank.bank import Bank
+from memory.embedding.embedder import shared
+from memory.errors import BankUnavailable, MemoirError
 from memory.exporting.downloads import VISITORS
+from memory.search.indexer import embed_all
 from memory.tab.parts import PICTURES
 from memory.users import UnknownUser, Users
 
@@ -50,6 +54,19 @@ class PageOpener:
         self._pages: dict[Path, gr.Blocks] = {}
         self._most_upload = VISITOR_UPLOAD_BYTES if settings.demo else MAX_UPLOAD_BYTES
         self._most_uploads = VISITOR_UPLOADS if settings.demo else MAX_UPLOADS
+        self._sample: Bank | None = None
+
+    def make_sample(self, stopped: Callable[[], bool]) -> None:
+        """Make what visitors begin with once: the bank of the sample, with its vectors and all that it teaches."""
+        folder = self._settings.home / "cache" / "sample"
+        shutil.rmtree(folder, ignore_errors=True)  # of another version, perhaps
+        bank = Bank(folder / "bank.db")
+        with suppress(MemoirError):  # visitors make their own, and are told what is wrong
+            import_sample(bank)
+            learn_from_sessions(bank, "rules", stopped=stopped)
+            embed_all(bank, shared(self._settings.embedding_model), stopped=stopped)
+            if not stopped():
+                self._sample = bank
 
     @asynccontextmanager
     async def open(self, user_id: str) -> AsyncIterator[ASGIApp]:
@@ -95,6 +112,9 @@ class PageOpener:
         return self._users.folder_of(user), user.name
 
     def _build(self, path: Path, name: str, uploads: Path) -> tuple[FastAPI, gr.Blocks, Background]:
+        if self._sample is not None:
+            path.parent.mkdir(parents=True)
+            backup(self._sample, path)
         services, background = build_services(self._settings, self._model, path)
         import_sample(services.bank)
         page = self._build_page(services, background, name)

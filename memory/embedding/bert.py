@@ -52,6 +52,9 @@ STEP = 16
 MAX_STREAMS = 8
 """Batches computed at a time at most, one thread each; each takes some 20 MB."""
 
+FEW = 4
+"""Batches of few texts, at most: a question after others has as many, of different lengths."""
+
 STREAMS = min(os.cpu_count() or 1, MAX_STREAMS)
 
 
@@ -207,8 +210,9 @@ class SentenceEncoder:
         token_type = parts.weights["embeddings.token_type_embeddings.weight"][0]
         self._positions: Array = parts.weights["embeddings.position_embeddings.weight"] + token_type
         # Not daemon threads: one that is inside OpenVINO when Python ends aborts the process. They are reused, because
-        # OpenVINO keeps state for each. A question has a thread of its own, so that it does not queue behind an import.
-        self._question, self._bulk = ThreadPoolExecutor(1), ThreadPoolExecutor(STREAMS)
+        # OpenVINO keeps state for each. A few texts have a thread of their own, so that a question does not queue
+        # behind all that is being indexed.
+        self._few, self._bulk = ThreadPoolExecutor(1), ThreadPoolExecutor(STREAMS)
         words, masked, last = states(parts.weights)
         share = op.parameter([-1, 1, -1], np.float32)
         mean = op.squeeze(op.matmul(share, last, transpose_a=False, transpose_b=False), [1])
@@ -224,7 +228,7 @@ class SentenceEncoder:
             vectors[rows] = self._infer([tokens[row] for row in rows])
 
         runs = list(batches(tokens))
-        pool = self._question if len(runs) == 1 else self._bulk
+        pool = self._few if len(runs) <= FEW else self._bulk
         list(pool.map(embed, runs))
         return vectors
 
