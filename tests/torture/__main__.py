@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.torture import attack, crowd, disk, encoder, flips, fuzz, kill, servers, soak, upgrade
+from tests.torture import attack, crowd, disk, encoder, flips, fuzz, kill, servers, soak, upgrade, windows
 from tests.torture.outcome import Outcome
 
 Part = Callable[[float, random.Random, Path], Iterator[Outcome]]
@@ -28,6 +28,7 @@ PARTS: dict[str, Part] = {
     "fuzz-ask": fuzz.run_ask,
     "soak": soak.run,
     "servers": servers.run,
+    "windows": windows.run,
     "attack": attack.run,
 }
 """Those that fork come first: loading the weights starts threads."""

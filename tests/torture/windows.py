@@ -1,0 +1,101 @@
+"""Eight users talk with the app in windows of their own while one of them imports a long history."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from statistics import quantiles
+from typing import Any
+
+from memory.users import Users
+from support.app_client import HELD, PASSWORDS, Program
+from support.browser_app import App
+from tests.torture.attack import new, started
+from tests.torture.outcome import Outcome
+
+USERS, IMPORTED = 8, 8_000
+"""Windows that ask, and turns of the history that one of the users imports meanwhile."""
+
+SLOW = 2.0
+"""Seconds within which 99 of 100 answers must be there."""
+
+QUESTIONS = (
+    "Why is my cat called Comma?",
+    "Where does my sister live?",
+    "Who is my boss?",
+    "When did I move?",
+    "What do I do for work?",
+    "When is the wedding?",
+)
+
+
+class Window(Program):
+    """A window of a user, which remembers the page's events by their names."""
+
+    def __init__(self, app: App, name: str) -> None:
+        super().__init__(app, name)
+        self.session = name * 4
+        self._numbers = {event["api_name"]: event["id"] for event in reversed(self.events())}
+
+    def send(self, event: str, *data: Any) -> str:
+        """Send one of the page's events; all that the queue tells of it."""
+        return self.hear(self.session) if self.join(self._numbers[event], list(data), self.session) else "refused"
+
+
+def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
+    """Ask until the time has passed."""
+    outcome = Outcome("windows", ("failed", "slow"))
+    home, took = new(folder), list[float]()
+    for number in range(USERS):
+        PASSWORDS[f"user{number}"] = f"a password of user {number}"
+        Users(home).add(f"user{number}", PASSWORDS[f"user{number}"])
+    with started(App(home, "--auth")) as app:
+        windows = [Window(app, f"user{number}") for number in range(USERS)]
+        for window in windows:
+            window.send("open_page")
+            window.send("open_demo")
+        ends = time.monotonic() + seconds
+        threads = [
+            threading.Thread(target=ask, args=(window, Random(chance.random()), ends, took, outcome))
+            for window in windows
+        ]
+        threads.append(threading.Thread(target=import_history, args=(Window(app, "user0"), outcome)))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    outcome.done.update(users=USERS, answers=len(took), imported=0)
+    if len(took) > 1:
+        hundredths = quantiles(took, n=100)
+        outcome.note = f"{hundredths[49]:.2f} s at the median, {hundredths[98]:.2f} s at p99, {max(took):.2f} s at most"
+        if hundredths[98] > SLOW:
+            outcome.fault("slow", outcome.note)
+    yield outcome
+
+
+def ask(window: Window, chance: Random, ends: float, took: list[float], outcome: Outcome) -> None:
+    """Ask one question after another in one chat."""
+    while time.monotonic() < ends:
+        asked_at = time.monotonic()
+        told = window.send("answer", chance.choice(QUESTIONS), None, "", False, None, "auto")
+        took.append(time.monotonic() - asked_at)
+        if '"process_completed"' not in told or '"success":false' in told.replace(" ", ""):
+            outcome.fault("failed", told[-300:])
+
+
+def import_history(window: Window, outcome: Outcome) -> None:
+    """Import a history of its own persona."""
+    lines: list[Any] = [{"memoir": 1, "persona": {"name": "Zoe", "id": "zoe"}}]
+    for day in range(IMPORTED // 20):
+        said = [{"speaker": "Bo", "text": f"On day {day} I saw {n} boats from hut {day * n % 97}."} for n in range(20)]
+        lines.append({"session": {"id": f"s{day}", "started_at": "2024-01-01T10:00:00+00:00", "turns": said}})
+    path = window.put("zoe.jsonl", "\n".join(map(json.dumps, lines)).encode()).json()[0]
+    file = {"path": path, "orig_name": "zoe.jsonl", "meta": HELD}
+    window.session = "import"
+    window.send("open_page")
+    window.send("show_preview", [file])
+    told = window.send("import_file", [file], [], False, None, None, None, "persona", False)
+    if '"process_completed"' in told:
+        outcome.done.update(imported=IMPORTED)
