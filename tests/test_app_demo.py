@@ -101,7 +101,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Starl
     monkeypatch.setattr(demo_module, "CHECK_SECONDS", 0.05)
     settings = EvalSettings(home=tmp_path, demo=True)
     site = build_site(settings, partial(build_page, settings))
-    site.routes[0].app._clock = clock  # type: ignore[attr-defined]
+    site.routes[-1].app._clock = clock  # type: ignore[attr-defined]
     return site
 
 
@@ -135,7 +135,7 @@ def files(home: Path) -> list[Path]:
 
 @pytest.mark.slow
 def test_visitors_begin_with_a_sample_that_was_indexed_and_learned_from(client: TestClient, site: Starlette) -> None:
-    opener = site.routes[0].app._pages._open_page.__self__  # type: ignore[attr-defined]
+    opener = site.routes[-1].app._pages._open_page.__self__  # type: ignore[attr-defined]
     wait_until(lambda: opener._sample is not None)
     visitor = Visitor(client)
     visitor.arrive()

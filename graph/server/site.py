@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from graph.server.demo import DemoMiddleware
+from graph.server.health import Health
 from graph.server.login import LoginMiddleware
 from graph.server.page import isolate_pages
 from graph.server.request_limits import MAX_UPLOAD_BYTES, VISITOR_UPLOAD_BYTES, RequestLimits
@@ -102,11 +103,15 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
             ended.set()
             tasks.cancel_scope.cancel()
 
+    check = users.all if login or demo else Bank(settings.bank_path).personas
+    health = Health(check, settings.embedding_model, logs=bool(login or demo))
     hosts = LOOPBACK if settings.host in LOOPBACK and not (login or demo) else None
     most = VISITOR_UPLOAD_BYTES if demo else MAX_UPLOAD_BYTES
     framed = Middleware(SecurityHeaders, frames=settings.demo_frame if demo else "")
-    middleware = [framed, Middleware(RequestLimits, hosts=hosts, most_upload=most)]
-    return Starlette(routes=[Mount("/", login or demo or only_page)], middleware=middleware, lifespan=lifespan)
+    counted = Middleware(health.middleware)
+    middleware = [counted, framed, Middleware(RequestLimits, hosts=hosts, most_upload=most)]
+    routes = [*health.routes, Mount("/", login or demo or only_page)]
+    return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
 
 
 def serve(settings: Settings, build_page: BuildPage) -> None:
