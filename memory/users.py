@@ -13,7 +13,7 @@ import shutil
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -38,12 +38,16 @@ class InvalidAccount(MemoirError):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user who can log in. `id` is random and names the user's folder; `password` and `token` are hashes."""
+    """A user who can log in. `id` is random and names the user's folder; `password` and `token` are hashes.
+
+    The bank holds at most `most_memories`; any number, if that is None.
+    """
 
     id: str
     name: str
     password: str
     token: str = ""
+    most_memories: int | None = None
 
 
 class Users:
@@ -133,6 +137,10 @@ class Users:
         self._update(name, token=_digest(token))
         return token
 
+    def limit(self, name: str, most_memories: int | None) -> None:
+        """Limit the memories of a user's bank from the next time that their page is opened; None for no limit."""
+        self._update(name, most_memories=most_memories)
+
     def remove(self, name: str, *, with_memory: bool = False) -> Path:
         """Remove a user and return the folder of their bank, which is deleted only `with_memory`.
 
@@ -166,10 +174,10 @@ class Users:
                 "The password contains bytes that are not UTF-8. Check the encoding of your terminal."
             ) from fault
 
-    def _update(self, name: str, **fields: str) -> None:
+    def _update(self, name: str, **fields: str | int | None) -> None:
         with self._editing() as users:
             old = _find(users, name)
-            users[users.index(old)] = replace(old, **fields)
+            users[users.index(old)] = User(**(asdict(old) | fields))
 
     @contextmanager
     def _editing(self) -> Iterator[list[User]]:

@@ -22,7 +22,7 @@ from app import build_page, main
 from eval.settings import EvalSettings
 from graph.assistant import Assistant
 from graph.server import demo as demo_module
-from graph.server import services as services_module
+from graph.server import user_pages as user_pages_module
 from graph.server.demo import COOKIE, MAX_VISITORS, NEW_SECONDS, NEW_VISITORS, STAY_SECONDS, DemoMiddleware
 from graph.server.request_limits import VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS
 from graph.server.site import build_site
@@ -370,7 +370,7 @@ def test_the_uploads_of_a_visitor_are_small_and_few(client: TestClient) -> None:
 def test_a_message_that_would_be_too_many_memories_is_not_stored(
     client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services_module, "VISITOR_MEMORIES", 700)
+    monkeypatch.setattr(user_pages_module, "VISITOR_MEMORIES", 700)
     ann = Visitor(client)
     ann.arrive()
     (path,) = (tmp_path / "visitors").glob("*/bank.db")

@@ -86,6 +86,22 @@ def test_removing_a_user_closes_their_page_and_leaves_no_bank(client: TestClient
     assert client.get("/config").status_code == 401
 
 
+def test_a_page_that_nobody_uses_is_let_go_and_opened_again_with_its_limit(
+    client: TestClient, users: Users, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bearer = {"Authorization": f"Bearer {users.new_token('ann')}"}
+    tell = {"json": {"data": ["Ida", "My kayak is called Sturmvogel.", None]}, "headers": bearer}
+    assert client.post("/gradio_api/run/remember", **tell).status_code == 200
+    users.limit("ann", 100)
+    monkeypatch.setattr(login_module, "KEEP_OPEN", 0.0)
+    ends = time.monotonic() + 60
+    while at_work() and time.monotonic() < ends:
+        time.sleep(0.1)
+    assert at_work() == []
+    monkeypatch.undo()
+    assert "room for 100 memories" in client.post("/gradio_api/run/remember", **tell).text
+
+
 def test_a_user_removed_while_their_page_opens_is_refused(
     client: TestClient, users: Users, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

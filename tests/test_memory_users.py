@@ -43,6 +43,18 @@ def test_a_user_is_known_by_name_and_password_whatever_the_case_of_the_name(user
     assert users.authenticate("ben", PASSWORD) is None
 
 
+def test_a_limit_of_memories_is_set_listed_and_taken_away(
+    users: Users, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    users.add("ann", PASSWORD)
+    command(users, monkeypatch, "limit", "ann", "--memories", "5000")
+    command(users, monkeypatch, "list")
+    assert users.all()[0].most_memories == 5000
+    assert "at most 5,000 memories" in capsys.readouterr().out
+    command(users, monkeypatch, "limit", "ann")
+    assert users.all()[0].most_memories is None
+
+
 def test_a_token_is_known_until_there_is_another(users: Users) -> None:
     users.add("ann", PASSWORD)
     assert users.authenticate_token("") is None

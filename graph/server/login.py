@@ -46,6 +46,9 @@ MAX_KEYS = 10_000
 CHECK_SECONDS = 2.0
 """Seconds between two checks for removed users; a stream ends at most this long after its login has ended."""
 
+KEEP_OPEN = 3600.0
+"""Seconds that the page of a user is kept open without a request."""
+
 MAX_FORM_BYTES = 8192
 """Most bytes that the login form may send."""
 
@@ -108,6 +111,7 @@ class LoginMiddleware:
         self._pages = pages
         self._clock = clock
         self._logins: dict[str, Login] = {}
+        self._seen: dict[str, float] = {}
         self._backoff = LoginBackoff(clock)
         self._hashing = CapacityLimiter(2)  # each hash takes 64 MiB
 
@@ -122,6 +126,7 @@ class LoginMiddleware:
         elif path == "/logout" and request.method == "POST":
             response = self._logout(request, user)
         else:
+            self._seen[user.id] = self._clock()
             try:
                 page = await self._pages.of(user.id)
             except UnknownUser:  # removed while the page was built
@@ -131,12 +136,18 @@ class LoginMiddleware:
                 return
         await response(scope, receive, send)
 
-    async def close_pages_of_removed(self) -> None:
-        """Close the pages of removed users, for as long as the app runs."""
+    async def close_unused_pages(self) -> None:
+        """Close the pages of removed users, and of those who have asked nothing for an hour, as long as the app runs.
+
+        The next request opens a page again.
+        """
         while True:
             await sleep(CHECK_SECONDS)
+            oldest = self._clock() - KEEP_OPEN
+            self._seen = {user_id: at for user_id, at in self._seen.items() if at > oldest}
             with suppress(MemoirError):  # while users.json is broken, nobody gets in and no page closes
-                self._pages.close_all_but([user.id for user in await to_thread.run_sync(self._users.all)])
+                users = await to_thread.run_sync(self._users.all)
+                self._pages.close_all_but([user.id for user in users if user.id in self._seen])
 
     def _while_logged_in(self, request: Request, send: Send) -> Send:
         """Cut a response off once its login has ended; some are streams that never end by themselves."""

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 
-VISITOR_MEMORIES = 2_000
-"""Most memories of a visitor of the demo, the 550 of the sample among them."""
-
-
 @dataclass(frozen=True, slots=True)
 class Background:
     """The threads of one bank: the indexer embeds new memories, the learner learns from finished sessions."""
@@ -42,9 +38,11 @@ def load_chat_model(settings: Settings) -> BaseChatModel | None:
     return chat_model_or_none(settings.model, settings.quantization)
 
 
-def build_services(settings: Settings, model: BaseChatModel | None, path: Path) -> tuple[Services, Background]:
+def build_services(
+    settings: Settings, model: BaseChatModel | None, path: Path, most_memories: int | None = None
+) -> tuple[Services, Background]:
     """Build the services over the bank at `path`, and its threads, which it does not start."""
-    bank = Bank(path, most_memories=VISITOR_MEMORIES if settings.demo else None)
+    bank = Bank(path, most_memories=most_memories)
     embedder = shared(bank.choice("embedding_model", settings.embedding_model))
     indexer, searcher = Indexer(bank, embedder), Searcher(bank, embedder)
     classifier = Classifier.load(embedder.model)

@@ -91,7 +91,7 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
             shutil.rmtree(settings.home / folder, ignore_errors=True)
         async with pages.running(), create_task_group() as tasks:
             if login is not None:
-                tasks.start_soon(login.close_pages_of_removed)
+                tasks.start_soon(login.close_unused_pages)
             elif demo is not None:
                 tasks.start_soon(demo.close_pages_of_gone)
                 tasks.start_soon(to_thread.run_sync, opener.make_sample, ended.is_set)

@@ -35,6 +35,9 @@ from memory.search.indexer import embed_all
 from memory.tab.parts import PICTURES
 from memory.users import UnknownUser, Users
 
+VISITOR_MEMORIES = 2_000
+"""Most memories of a visitor of the demo, the 550 of the sample among them."""
+
 BuildPage = Callable[[Services, Background, str], gr.Blocks]
 """Builds the page over a bank; the name is that of the user who logged in, or empty."""
 
@@ -76,10 +79,10 @@ class PageOpener:
             UnknownUser: the account was removed.
             MemoirError: the bank cannot be used.
         """
-        folder, name = await to_thread.run_sync(self._folder_and_name, user_id)
+        folder, name, most = await to_thread.run_sync(self._bank_of, user_id)
         uploads = self._settings.home / "uploads" / (user_id or "all")
         try:
-            async with self._serve(folder / "bank.db", name, uploads) as app:
+            async with self._serve(folder / "bank.db", most, name, uploads) as app:
                 yield app
         finally:
             if self._settings.demo:
@@ -87,8 +90,8 @@ class PageOpener:
                     await to_thread.run_sync(delete_folder, folder)
 
     @asynccontextmanager
-    async def _serve(self, path: Path, name: str, uploads: Path) -> AsyncIterator[ASGIApp]:
-        app, page, background = await to_thread.run_sync(self._build, path, name, uploads)
+    async def _serve(self, path: Path, most: int | None, name: str, uploads: Path) -> AsyncIterator[ASGIApp]:
+        app, page, background = await to_thread.run_sync(self._build, path, most, name, uploads)
         background.indexer.start()
         background.learner.start()
         try:
@@ -100,22 +103,22 @@ class PageOpener:
             with CancelScope(shield=True):
                 await to_thread.run_sync(_close, background.learner, uploads)
 
-    def _folder_and_name(self, user_id: str) -> tuple[Path, str]:
-        """The folder of the bank, and the name of the user who logged in, or nothing."""
+    def _bank_of(self, user_id: str) -> tuple[Path, str, int | None]:
+        """The folder of the bank, the name of the user who logged in, or nothing, and the most memories, if limited."""
         if self._settings.demo:
-            return self._settings.home / VISITORS / user_id, ""
+            return self._settings.home / VISITORS / user_id, "", VISITOR_MEMORIES
         if not user_id:
-            return self._settings.home, ""
+            return self._settings.home, "", None
         user = self._users.get(user_id)
         if user is None:
             raise UnknownUser("this account was removed")
-        return self._users.folder_of(user), user.name
+        return self._users.folder_of(user), user.name, user.most_memories
 
-    def _build(self, path: Path, name: str, uploads: Path) -> tuple[FastAPI, gr.Blocks, Background]:
+    def _build(self, path: Path, most: int | None, name: str, uploads: Path) -> tuple[FastAPI, gr.Blocks, Background]:
         if self._sample is not None:
             path.parent.mkdir(parents=True)
             backup(self._sample, path)
-        services, background = build_services(self._settings, self._model, path)
+        services, background = build_services(self._settings, self._model, path, most)
         import_sample(services.bank)
         page = self._build_page(services, background, name)
         app = mount_page(page, uploads, self._most_upload)

@@ -1,4 +1,4 @@
-"""`python -m memory user add|list|password|token|remove [NAME]`: the users who can log in to the app.
+"""`python -m memory user add|list|password|token|limit|remove [NAME]`: the users who can log in to the app.
 
 A password is never an argument, where other users of the machine could see it.
 """
@@ -8,7 +8,7 @@ import sys
 
 from memory.bank.bank import Bank
 from memory.cli.bank_commands import COMMANDS
-from memory.cli.program import Arguments, argument, flag
+from memory.cli.program import Arguments, argument, flag, number
 from memory.errors import MemoirError
 from memory.settings import BankSettings
 from memory.users import Users
@@ -31,7 +31,10 @@ def list_users(arguments: Arguments, bank: Bank, settings: BankSettings) -> None
     """List the users and where their banks are."""
     users = Users(settings.home)
     for user in users.all():
-        print("\t".join([user.name, str(users.folder_of(user) / "bank.db"), *(["token"] if user.token else [])]))
+        limit = [f"at most {user.most_memories:,} memories"] if user.most_memories else []
+        print(
+            "\t".join([user.name, str(users.folder_of(user) / "bank.db"), *(["token"] if user.token else []), *limit])
+        )
 
 
 @USERS.add("password", NAME)
@@ -45,6 +48,14 @@ def change_password(arguments: Arguments, bank: Bank, settings: BankSettings) ->
 def create_token(arguments: Arguments, bank: Bank, settings: BankSettings) -> None:
     """Create a token for a user's programs; it is shown only once."""
     print(Users(settings.home).new_token(arguments.name))
+
+
+@USERS.add("limit", NAME, number("--memories", "how many; any number without it"))
+def limit(arguments: Arguments, bank: Bank, settings: BankSettings) -> None:
+    """Limit the memories of a user's bank; an open page keeps its limit until it is let go."""
+    Users(settings.home).limit(arguments.name, arguments.memories)
+    limited = f"at most {arguments.memories:,}" if arguments.memories else "any number of"
+    print(f"The bank of {arguments.name} may hold {limited} memories")
 
 
 @USERS.add("remove", NAME, flag("--with-memory", "delete the user's bank too"))
