@@ -114,26 +114,19 @@ class Judge:
         if prediction.unreadable:
             return Verdict("wrong", self.name, "the reader's reply could not be read", 0.0 if by_rubric else None)
         try:
-            return self._by_rubric(probe, prediction) if by_rubric else self._as_a_whole(probe, prediction)
-        except ModelFailed as fault:
-            self._count(Spent(asked=1, failed=1))
-            return Verdict("unscored", self.name, str(fault))
-
-    def _as_a_whole(self, probe: Probe, prediction: Prediction) -> Verdict:
-        reply = self._reply(prompts.judging_prompt(probe, prediction), SCHEMA, MAX_TOKENS)
-        state = read_verdict(reply)
-        if state is None:
-            self._count(Spent(unreadable=1))
-            return Verdict("unreadable", self.name, f"{UNREADABLE}{reply}")
-        return Verdict(state, self.name, reply)
-
-    def _by_rubric(self, probe: Probe, prediction: Prediction) -> Verdict:
-        try:
-            score, reply, reported = rubric.score(probe, prediction, self._reply)
+            if by_rubric:
+                score, reply, reported = rubric.score(probe, prediction, self._reply)
+                return Verdict("right" if score == 1 else "wrong", self.name, reply, score, reported)
+            reply = self._reply(prompts.judging_prompt(probe, prediction), SCHEMA, MAX_TOKENS)
+            if (state := read_verdict(reply)) is None:
+                raise rubric.Unreadable(reply)
+            return Verdict(state, self.name, reply)
         except rubric.Unreadable as fault:
             self._count(Spent(unreadable=1))
             return Verdict("unreadable", self.name, f"{UNREADABLE}{fault}")
-        return Verdict("right" if score == 1 else "wrong", self.name, reply, score, reported)
+        except ModelFailed as fault:
+            self._count(Spent(asked=1, failed=1))
+            return Verdict("unscored", self.name, str(fault))
 
     def _with_criteria(self, verdict: Verdict, probe: Probe, prediction: Prediction) -> Verdict:
         """The verdict with the scores of the criteria; without any where the judge gives no reply."""
