@@ -1,7 +1,7 @@
 """Compute every figure of a run, under the names that reports show. All values are fractions of 1."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -46,6 +46,16 @@ def score(samples: Sequence[Sample], scoring: Scoring, *, answered: bool) -> lis
         said = _answer_scores(sample, scoring) if answered else {}
         scored.append(Scored(sample, evidence | fallbacks | said))
     return scored
+
+
+def without_uncounted(scored: Iterable[Scored]) -> list[Scored]:
+    """The same probes, those that are not counted without values for evidence."""
+    return [
+        one
+        if one.sample.probe.counted
+        else replace(one, scores={name: None if is_evidence(name) else value for name, value in one.scores.items()})
+        for one in scored
+    ]
 
 
 def figures(scored: Iterable[Scored], scoring: Scoring, *, answered: bool) -> dict[str, Figure]:
@@ -152,7 +162,7 @@ def _geometric_means(scored: Sequence[Scored], ks: tuple[int, ...], ndcg: Measur
     rows, ranked = [], []
     for one in scored:
         ranking = item_ranking(one.sample)
-        if ranking[1]:
+        if ranking[1] and one.scores[f"map@{ks[0]}"] is not None:
             scores = one.scores | {f"ndcg@{k}": ndcg(*ranking, k) for k in ks}
             rows.append([scores[f"{name}@{k}"] for k in ks for name in SUMMED_UP])
             ranked.append(one.sample)

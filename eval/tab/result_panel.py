@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from eval.reporting.render import to_csv, to_markdown
+from eval.reporting.render import group_rows, to_csv, to_markdown
 from eval.tab.downloads import Download, connect_download
 from eval.tab.drill_down import ALL, group_names, sort_by_metric, trace_evidence
 from eval.tab.open_runs import OpenRun, OpenRuns
@@ -179,8 +179,7 @@ class ResultPanel:
 
     def list_of_group(self, name: str, axis: str, metric: str | None, event: gr.SelectData) -> Update:
         """List the probes of the group that was clicked, by the metric of the column."""
-        header = self.report.header(self.runs.open(name).report, axis, metric)
-        column = event.index[1]
+        header, column = group_rows(self.runs.open(name).report.by[axis], axis, metric)[0], event.index[1]
         return self.list_probes(name, header[column] if column > 1 else metric, f"{axis}: {event.row_value[0]}")
 
     def list_of_abstention(self, name: str, metric: str | None, event: gr.SelectData) -> Update:

@@ -13,7 +13,6 @@ from eval.reporting.render import (
     GROUP_METRICS,
     PUBLISHED_HEADER,
     abstention_rows,
-    format_figure,
     format_fraction,
     group_rows,
     headlines,
@@ -119,20 +118,12 @@ class ResultTabs:
         """Show the groups of an axis by a metric."""
         groups = report.by.get(axis or "", {})
         values = {name: figures[metric] for name, figures in groups.items() if metric and metric in figures}
-        header, rows = self.header(report, axis, metric), group_rows(groups)[1]
-        for row in rows:
-            missing = len(header) - len(row)
-            row += [format_figure(values[row[0]]) if row[0] in values else ""] * missing
+        header, rows = group_rows(groups, axis or "", metric)
         figure = draw_groups(metric_name(metric or ""), values) if values else None
         return {
             self.plot: _plot(figure),
             self.groups: gr.Dataframe(table_value([metric_name(name) for name in header], rows), visible=bool(rows)),
         }
-
-    def header(self, report: Report, axis: str | None, metric: str | None) -> list[str]:
-        """The columns of the table: the axis, n, the metrics that tell groups apart, and the chosen one."""
-        header = group_rows(report.by.get(axis or "", {}))[0]
-        return [axis or "", *header[1:], *([metric] if metric and metric not in header else [])]
 
 
 def _table(rows: Sequence[Sequence[object]]) -> gr.Dataframe:

@@ -10,11 +10,11 @@ from eval.benchmarks import BENCHMARKS
 from eval.rating import sheet
 from eval.rating.sheet import Reply
 from eval.rating.summary import summarise, to_markdown
-from eval.reporting.compare import compare_runs
-from eval.reporting.render import (
+from eval.reporting.compare import (
     COMPARISON_HEADER,
     COMPARISON_NOTE,
     FLIP_HEADER,
+    compare_runs,
     comparison_markdown,
     comparison_rows,
     flip_rows,
