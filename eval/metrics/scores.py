@@ -17,13 +17,9 @@ from graph.readers.talk import prompt
 INSTRUCTIONS = f"{prompts.INSTRUCTIONS}\n{prompt.INSTRUCTION}"
 """What no reply should repeat."""
 
+_TEXT_METRICS = (answers.exact_match, answers.token_f1, answers.token_recall, answers.containment)
 TEXT_METRICS: Mapping[str, answers.TextMetric] = {
-    "exact_match": answers.exact_match,
-    "token_f1": answers.token_f1,
-    "token_recall": answers.token_recall,
-    "containment": answers.containment,
-    "rouge_l": answers.rouge_l,
-    "bleu": answers.bleu,
+    metric.__name__: metric for metric in (*_TEXT_METRICS, answers.rouge_l, answers.bleu)
 }
 
 SUMMED_UP = ("map", "mrr", "ndcg", "recall", "precision")

@@ -83,7 +83,7 @@ def _score_prompt(reply: Reply) -> str:
     )
 
 
-def _choose(replies: Sequence[Reply], model: BaseChatModel, counts: Counts) -> dict[str, Rating]:
+def _choose(replies: Sequence[Reply], model: BaseChatModel, counts: Counts) -> dict[str, dict[str, str]]:
     letters = {chr(ord("A") + n): reply for n, reply in enumerate(replies)}
     listed = "\n".join(f"Reply {letter}: {quoted(reply.text)}" for letter, reply in letters.items())
     choice = _ask(model, PROMPTS["choose"].format(said=quoted(replies[0].said), replies=listed), Choice, counts)

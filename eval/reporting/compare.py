@@ -1,13 +1,13 @@
 """Compare two runs on the probes that both asked, or several in one table: quality, seconds, tokens and bytes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scores
 from eval.metrics.intervals import INTERVALS
 from eval.metrics.scores import score, without_uncounted
-from eval.metrics.significance import SIGNIFICANT, TESTED, Difference, compare, holm
+from eval.metrics.significance import TESTED, Difference, compare, stars
 from eval.play.systems.registry import WITHOUT_MODEL
 from eval.reporting.render import csv_text, format_figure, format_fraction, headlines, markdown_table, section
 from eval.reporting.report import Report, report
@@ -111,11 +111,11 @@ def _conditions(run: Run) -> Mapping[str, object]:
 def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """One row for each figure, with a star where p < .05 after Holm's correction for all of them."""
     rows: list[tuple[str, ...]] = []
-    corrected = holm([d.p for d in comparison.differences.values()])
-    for (name, d), p in zip(comparison.differences.items(), corrected, strict=True):
+    starred = stars({name: d.p for name, d in comparison.differences.items()})
+    for name, d in comparison.differences.items():
         values = format_fraction(d.value_a), format_fraction(d.value_b)
         spread = f"{d.difference:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
-        rows.append((name, *values, spread, f"{d.p:.3f}", str(d.n), "*" if p < SIGNIFICANT else ""))
+        rows.append((name, *values, spread, f"{d.p:.3f}", str(d.n), starred[name]))
     return rows
 
 
@@ -180,14 +180,14 @@ COSTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The reports of runs by their labels, and which figures of which run differ from the first run's by a test.
+    """The reports of runs by their labels, and a star for each label and figure that differs from the first run's.
 
     `packages` are those that a run needed beside Memoir's own, with their versions.
     """
 
     reports: Mapping[str, Report]
-    differing: frozenset[tuple[str, str]]
-    packages: Mapping[str, str]
+    stars: Mapping[tuple[str, str], str]
+    packages: Sequence[str]
 
 
 def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
@@ -201,22 +201,16 @@ def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
         for name, difference in compare_runs(runs[first], runs[label]).differences.items()
         if name in names
     }
-    corrected = holm(list(tests.values()))
-    differing = frozenset(at for at, p in zip(tests, corrected, strict=True) if p < SIGNIFICANT)
     own = versions()
-    brought = {
-        label: {name: n for name, n in run.spec.versions.items() if name not in own} for label, run in runs.items()
-    }
-    return SideBySide(
-        reports, differing, {label: ", ".join(map(" ".join, each.items())) for label, each in brought.items()}
-    )
+    brought = ((f"{name} {n}" for name, n in run.spec.versions.items() if name not in own) for run in runs.values())
+    return SideBySide(reports, stars(tests), [", ".join(packages) for packages in brought])
 
 
 def side_by_side_rows(compared: SideBySide) -> list[list[str]]:
     """A row for each figure and each cost, with a star where a figure differs from the first run's."""
     reports, first = compared.reports, next(iter(compared.reports.values()))
     rows = [[name, *(_cell(compared, label, name) for label in reports)] for name, _ in headlines(first, MOST_FIGURES)]
-    about = [("package", *compared.packages.values()), *zip(COSTS, *map(_costs, reports.values()), strict=True)]
+    about = [("package", *compared.packages), *zip(COSTS, *map(_costs, reports.values()), strict=True)]
     return rows + [list(row) for row in about if any(row[1:])]
 
 
@@ -240,8 +234,7 @@ def side_by_side_markdown(compared: SideBySide) -> str:
 
 def _cell(compared: SideBySide, label: str, name: str) -> str:
     figure = compared.reports[label].metrics.get(name)
-    star = "*" if (label, name) in compared.differing else ""
-    return f"{format_figure(figure)}{star}" if figure else ""
+    return f"{format_figure(figure)}{compared.stars.get((label, name), '')}" if figure else ""
 
 
 def _costs(report: Report) -> list[str]:

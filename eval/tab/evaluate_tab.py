@@ -8,7 +8,7 @@ from eval import benchmarks
 from eval.reporting.compare import side_by_side, side_by_side_notes, side_by_side_rows
 from eval.reporting.render import sweep_rows
 from eval.runs.evaluator import Evaluator
-from eval.tab.open_runs import OpenRuns
+from eval.tab.drill_down import OpenRuns
 from eval.tab.plans import make_plan
 from eval.tab.result_panel import ResultPanel
 from eval.tab.result_tabs import table_value

@@ -8,8 +8,7 @@ import gradio as gr
 
 from eval.reporting.render import group_rows, to_csv, to_markdown
 from eval.tab.downloads import Download, connect_download
-from eval.tab.drill_down import ALL, group_names, sort_by_metric, trace_evidence
-from eval.tab.open_runs import OpenRun, OpenRuns
+from eval.tab.drill_down import ALL, OpenRun, OpenRuns, group_names, sort_by_metric, trace_evidence
 from eval.tab.result_tabs import ResultTabs, default_metric, metric_choices
 from eval.tab.views import metric_name, render_cards, render_probe, render_run_heading, render_trace
 from eval.types import Sample, ShownHit

@@ -6,7 +6,7 @@ from datetime import date
 from functools import partial
 
 from eval.metrics.intervals import INTERVALS
-from eval.metrics.significance import SIGNIFICANT, TESTED, Difference, holm
+from eval.metrics.significance import TESTED, Difference, stars
 from eval.reporting.render import markdown_table
 from eval.reporting.results import LINES, available
 from eval.reporting.tuning import choice
@@ -163,9 +163,9 @@ def _left_out(left_out: Sequence[LeftOut]) -> str:
             str(each.tuning),
             _points(each.figure),
             _points(each.in_view),
-            _interval(each.lost),
+            _change(each.lost.value, each.lost.low, each.lost.high),
             _points(each.today),
-            _interval(each.gained),
+            _change(each.gained.value, each.gained.low, each.gained.high),
         ]
         for each in left_out
     ]
@@ -177,20 +177,15 @@ def _left_out(left_out: Sequence[LeftOut]) -> str:
 
 
 def _without(left_out: Sequence[LeftOut]) -> str:
-    tested = [(constant, each) for constant in GRID for each in left_out if constant in each.without]
-    corrected = holm([each.without[constant].p for constant, each in tested])
-    cells = dict.fromkeys(((constant, each.benchmark) for constant in GRID for each in left_out), "off")
-    for (constant, each), p in zip(tested, corrected, strict=True):
-        change = each.without[constant]
-        star = "*" if p < SIGNIFICANT else ""
-        cells[constant, each.benchmark] = (
-            f"{100 * change.difference:+.1f}{star} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
-        )
+    changes = {(name, each.benchmark): change for each in left_out for name, change in each.without.items()}
+    starred = stars({at: change.p for at, change in changes.items()})
+    cells = {at: _change(d.difference, d.low, d.high, starred[at]) for at, d in changes.items()}
+    benchmarks = [each.benchmark for each in left_out]
     rows = [
-        [f"no {LABELS.get(constant, _short(constant))}", *(cells[constant, each.benchmark] for each in left_out)]
-        for constant in GRID
+        [f"no {LABELS.get(name, _short(name))}", *(cells.get((name, benchmark), "off") for benchmark in benchmarks)]
+        for name in GRID
     ]
-    return markdown_table(rows, ["", *(each.benchmark for each in left_out)])
+    return markdown_table(rows, ["", *benchmarks])
 
 
 def _choices(found: Tuning) -> str:
@@ -226,8 +221,8 @@ def _points(figure: float) -> str:
     return f"{100 * figure:.1f}"
 
 
-def _interval(change: Figure) -> str:
-    return f"{100 * change.value:+.1f} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
+def _change(value: float, low: float, high: float, star: str = "") -> str:
+    return f"{100 * value:+.1f}{star} [{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
 def _short(name: str) -> str:
