@@ -58,7 +58,8 @@ def rate(
 
     What the model does not say in the form that is asked for stays empty.
     """
-    counts, shuffled, ratings = Counts(), random.Random(seed), {}
+    counts, shuffled = Counts(), random.Random(seed)
+    ratings: dict[str, Rating] = {}
     for own in by_question(replies).values():
         own = shuffled.sample(own, len(own))
         marks = _choose(own, model, counts) if len(own) > 1 else {}
