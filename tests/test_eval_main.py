@@ -576,7 +576,7 @@ def test_a_local_model_is_recorded_in_the_bits_that_it_was_read_in(command, eval
 
 def test_a_table_of_results_is_put_between_its_marks(evaluator, name, tmp_path):
     line = results.ResultLine("memoir", ("turn_recall@5", "no such figure"))
-    table = results.results_to_markdown([(line, report(evaluator.runs.get(name)))])
+    table = results.results_to_markdown([(line, {"": report(evaluator.runs.get(name))})])
     assert "4 probes of 1 histories" in table
     assert "turn_recall@5" in table
     assert "no such figure" not in table

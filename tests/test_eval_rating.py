@@ -13,7 +13,7 @@ from langchain_core.language_models import FakeListChatModel
 from eval.__main__ import main
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
-from eval.rating.sheet import COLUMNS, REFERENCE, SCORES, Filled, Rating, Reply, SheetUnusable
+from eval.rating.sheet import COLUMNS, REFERENCE, SCORES, Filled, Reply, SheetUnusable
 from eval.runs.run import Runs, Spec
 from eval.tab.runs_panel import RatingPanel
 from eval.types import Figure, Gold, Prediction, Probe, Sample, ShownHit
@@ -132,10 +132,10 @@ def test_a_sheet_that_was_filled_in_is_read_and_what_cannot_be_used_is_named(run
     read = sheet.read(file, replies)
     assert read.rater == "ann"
     assert read.ratings == {
-        first: Rating(first, {"style": 2.5}, "x", remembers=False),
-        second: Rating(second, {"memory": 1.0}, "", remembers=False),
-        third: Rating(third, {"style": 1.0}, "", remembers=None),
-        fourth: Rating(fourth, {}, "tie", remembers=None),
+        first: {"style": 2.5, "closest": "x", "remembers": False},
+        second: {"memory": 1.0, "remembers": False},
+        third: {"style": 1.0},
+        fourth: {"closest": "tie"},
     }
     found = "\n".join(read.faults)
     for said in (
@@ -158,7 +158,7 @@ def test_a_sheet_saved_with_semicolons_is_read_as_well(runs, tmp_path):
         writer = csv.DictWriter(text, COLUMNS, delimiter=";")
         writer.writeheader()
         writer.writerows({**line, "style": "1,5"} for line in lines(tmp_path / "sheet.csv"))
-    assert {rating.scores["style"] for rating in sheet.read(tmp_path / "bo.csv", replies).ratings.values()} == {1.5}
+    assert {rating["style"] for rating in sheet.read(tmp_path / "bo.csv", replies).ratings.values()} == {1.5}
 
 
 @pytest.mark.parametrize("content", [b"", b"reply,question\n1,2\n", b"\xff\xfe\x00x", b"\x00"])
@@ -178,13 +178,13 @@ def reply(run, number):
 
 
 def rated_by(name, ratings):
-    return Filled(name, {rating.reply: rating for rating in ratings}, ())
+    return Filled(name, dict(ratings), ())
 
 
 def test_means_matches_and_agreement_are_those_of_the_raters():
     replies = [reply(run, n) for n in range(8) for run in ("a", "b")]
-    high = [Rating(r.id, {"memory": 3.0, "support": 2.0}, "x", remembers=True) for r in replies if r.run == "a"]
-    low = [Rating(r.id, {"memory": 1.0, "support": 1.0}, "", remembers=False) for r in replies if r.run == "b"]
+    high = [(r.id, {"memory": 3.0, "support": 2.0, "closest": "x", "remembers": True}) for r in replies if r.run == "a"]
+    low = [(r.id, {"memory": 1.0, "support": 1.0, "remembers": False}) for r in replies if r.run == "b"]
     same = summary.summarise([rated_by("ann", high + low), rated_by("bo", high + low)], replies)
     assert same.raters == ("ann", "bo")
     assert same.means["a"]["memory"].value == 3
@@ -201,14 +201,10 @@ def test_means_matches_and_agreement_are_those_of_the_raters():
 
 def test_raters_who_contradict_each_other_do_not_agree():
     replies = [reply(run, n) for n in range(8) for run in ("a", "b")]
-    for_a = [
-        Rating(r.id, {"style": 3.0 if r.run == "a" else 0.0}, "x" if r.run == "a" else "", remembers=r.run == "a")
-        for r in replies
-    ]
-    for_b = [
-        Rating(r.id, {"style": 3.0 if r.run == "b" else 0.0}, "x" if r.run == "b" else "", remembers=r.run == "b")
-        for r in replies
-    ]
+    best = {"style": 3.0, "closest": "x", "remembers": True}
+    worst = {"style": 0.0, "remembers": False}
+    for_a = [(r.id, best if r.run == "a" else worst) for r in replies]
+    for_b = [(r.id, best if r.run == "b" else worst) for r in replies]
     found = summary.summarise([rated_by("ann", for_a), rated_by("bo", for_b)], replies)
     assert found.agreement["style"].alpha < 0
     assert found.agreement["remembers"].kappa == pytest.approx(-1)
@@ -220,9 +216,9 @@ def test_raters_who_contradict_each_other_do_not_agree():
 def test_ties_are_counted_apart_and_unrated_questions_not_at_all():
     replies = [reply(run, n) for n in range(3) for run in ("a", "b")]
     ratings = [
-        Rating(replies[0].id, {}, "tie", remembers=False),
-        Rating(replies[3].id, {}, "x", remembers=False),
-        Rating(replies[2].id, {"style": 1.0}, "", remembers=False),
+        (replies[0].id, {"closest": "tie", "remembers": False}),
+        (replies[3].id, {"closest": "x", "remembers": False}),
+        (replies[2].id, {"style": 1.0, "remembers": False}),
     ]
     found = summary.summarise([rated_by("ann", ratings)], replies)
     assert [(m.wins, m.losses, m.ties) for m in found.matches] == [(0, 1, 1)]
@@ -234,7 +230,7 @@ def test_ties_are_counted_apart_and_unrated_questions_not_at_all():
 def test_any_ratings_are_summarised(drawn):
     replies = [reply(run, n) for n in range(6) for run in ("a", "b")]
     ratings = [
-        Rating(r.id, {"memory": m, "support": s}, c, remembers=x)
+        (r.id, {"memory": m, "support": s, "remembers": x} | ({"closest": c} if c else {}))
         for r, (m, s, c, x) in zip(replies, drawn, strict=False)
     ]
     found = summary.summarise([rated_by("ann", ratings), rated_by("bo", ratings[::2])], replies)
@@ -292,7 +288,7 @@ def test_what_a_model_does_not_say_as_asked_stays_empty(runs):
     replies = [r for r in sheet.replies_of(runs) if r.probe == "q0"]
     model = FakeListChatModel(responses=['{"closest": "Z"}', scores(style=7), scores(style=8), scores()])
     ratings, counts = rate(replies, model, lambda done, total: None)
-    assert [(r.scores["style"], r.closest, r.remembers) for r in ratings.values()] == [(2, "", True)]
+    assert [(r["style"], r.get("closest"), r["remembers"]) for r in ratings.values()] == [(2, None, True)]
     assert (counts.asked, counts.unreadable, counts.failed) == (4, 2, 0)
 
 

@@ -11,7 +11,7 @@ from eval.metrics.intervals import INTERVALS
 from eval.metrics.significance import Difference
 from eval.play.models import Models
 from eval.play.replay import Task, replay
-from eval.reporting import render
+from eval.reporting import compare, render
 from eval.reporting.compare import Incomparable, compare_runs
 from eval.reporting.report import report
 from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
@@ -204,8 +204,8 @@ def test_a_comparison_shows_the_figures_of_the_reports_and_all_that_differs(runs
         "data": ("c0ffeec0ffee", "000000000000"),
         "portion": ("all", "the first 5"),
     }
-    assert "portion" in render.comparison_markdown(held)
-    assert "Holm" in render.comparison_markdown(held)
+    assert "portion" in compare.comparison_markdown(held)
+    assert "Holm" in compare.comparison_markdown(held)
 
 
 def test_a_star_of_a_comparison_is_corrected_for_the_number_of_figures(runs):
@@ -213,7 +213,7 @@ def test_a_star_of_a_comparison_is_corrected_for_the_number_of_figures(runs):
     differ = Difference(0.0, 1.0, 1.0, 1.0, 1.0, 0.01, 9, 9)
     few = {"one": differ, **{str(n): replace(differ, p=1.0) for n in range(3)}}
     many = {"one": differ, **{str(n): replace(differ, p=1.0) for n in range(9)}}
-    assert [render.comparison_rows(replace(held, differences=d))[0][-1] for d in (few, many)] == ["*", ""]
+    assert [compare.comparison_rows(replace(held, differences=d))[0][-1] for d in (few, many)] == ["*", ""]
 
 
 def test_a_comparison_begins_with_the_questions_that_became_wrong_or_right(runs):
@@ -222,11 +222,11 @@ def test_a_comparison_begins_with_the_questions_that_became_wrong_or_right(runs)
     held = compare_runs(first, kept(runs, [changes.get(n, sample) for n, sample in enumerate(SAMPLES)]))
     changed = [(flip.probe.id, flip.fixed) for flip in held.flips]
     assert changed == [("q1", False), ("q2", True)]
-    assert render.flip_rows(held) == [
+    assert compare.flip_rows(held) == [
         ("became wrong", "Who?", "Biscuit", "Biscuit", "Toast"),
         ("became right", "Who?", "Biscuit", "Toast", "Biscuit"),
     ]
-    text = render.comparison_markdown(held)
+    text = compare.comparison_markdown(held)
     assert text.index("Flipped questions") < text.index("Figures")
 
 

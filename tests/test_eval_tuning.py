@@ -108,7 +108,8 @@ def test_the_table_of_results_can_be_of_one_half(tmp_path, monkeypatch):
     evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
     monkeypatch.setattr(results, "report", lambda run: run)
     monkeypatch.setattr(evaluator, "run", lambda request, watch: request)
-    asked = [request for _, request in results.measure_results(evaluator, 1, lambda *progress: None, "reporting")]
+    done = results.measure_results(evaluator, 1, lambda *progress: None, "reporting")
+    asked = [request for _, requests in done for request in requests.values()]
     assert {request.benchmark for request in asked} == {"memoir", "conversations"}
     assert {request.half for request in asked} == {"reporting"}
 

@@ -14,8 +14,8 @@ from eval.play.execute import ENGINES
 from eval.play.systems import registry
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
-from eval.reporting import exports, render, side_by_side
-from eval.reporting.compare import compare_runs
+from eval.reporting import compare as comparing
+from eval.reporting import exports, render
 from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import Experiment, changed_settings, combinations, with_settings
@@ -64,8 +64,8 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
         registry.check(name, has_model=is_named(base.pipeline.model))
     if len(arguments.systems) > 1 and not (arguments.preset or arguments.sweep):
         rows = [(name, replace(base, system=name)) for name in dict.fromkeys(arguments.systems)]
-        compared = side_by_side.side_by_side(_run_rows(arguments, evaluator, rows))
-        show(arguments, compared.reports, side_by_side.to_markdown(compared))
+        compared = comparing.side_by_side(_run_rows(arguments, evaluator, rows))
+        show(arguments, compared.reports, comparing.side_by_side_markdown(compared))
         return
     if len(arguments.systems) > 1:
         raise MemoirError(
@@ -145,17 +145,17 @@ def compare(arguments: Arguments, evaluator: Evaluator) -> None:
     """Compare two runs, probe by probe, or the figures of several with those of the first."""
     first, *others = (evaluator.runs.get(name) for name in (arguments.first, *arguments.others))
     if arguments.csv:
-        print(render.comparisons_to_csv([compare_runs(first, other) for other in others]), end="")
+        print(comparing.comparisons_to_csv([comparing.compare_runs(first, other) for other in others]), end="")
         return
     if len(others) > 1:
         runs = (first, *others)
         systems = {str(run.spec.settings.get("system")): run for run in runs}
         by_label = systems if len(systems) == len(runs) else {run.name: run for run in runs}
-        compared = side_by_side.side_by_side(by_label)
-        show(arguments, compared.reports, side_by_side.to_markdown(compared))
+        compared = comparing.side_by_side(by_label)
+        show(arguments, compared.reports, comparing.side_by_side_markdown(compared))
         return
-    comparison = compare_runs(first, others[0])
-    show(arguments, comparison, render.comparison_markdown(comparison))
+    comparison = comparing.compare_runs(first, others[0])
+    show(arguments, comparison, comparing.comparison_markdown(comparison))
 
 
 @COMMANDS.add("read", RUN, SET, JOBS)

@@ -23,7 +23,7 @@ def measure_results(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark whose files are here, and print one table."""
     with progress_bars("probe") as watch:
         done = results.measure_results(evaluator, arguments.jobs, watch, arguments.half)
-    value = {line.title: measured for line, measured in done}
+    value = {line.title: measured for line, reports in done for measured in reports.values()}
     show_table(arguments, "results", value, results.results_to_markdown(done))
 
 
@@ -47,11 +47,11 @@ def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
 )
 def measure_papers(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run the rows of the papers' tables that need no chat model."""
-    plan = results.PaperPlan(arguments.jobs, arguments.model, arguments.limit, arguments.data)
+    model, how = arguments.model, {name: getattr(arguments, name) for name in ("limit", "data", "jobs")}
     with progress_bars("probe") as watch:
-        done = results.measure_papers(evaluator, plan, watch, arguments.benchmark)
+        done = results.measure_papers(evaluator, watch, arguments.benchmark, model=model, **how)
     value = {preset.name: rows for preset, rows in done}
-    show_table(arguments, "papers", value, results.papers_to_markdown(done, plan))
+    show_table(arguments, "papers", value, results.papers_to_markdown(done, model, arguments.limit))
 
 
 @COMMANDS.add("tune", JOBS, WRITE, number("--limit", "ask the first N probes of each half only"))

@@ -15,13 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from eval.judging import prompts, rubric
+from eval.judging import rubric
 from eval.types import Criterion, Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
-from graph.models.json_replies import REASONING
+from graph.models.json_replies import REASONING, quoted
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class CacheUnusable(MemoirError):
     """The file of cached replies cannot be read or written."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Spent:
     """What judging has cost so far: prompts `asked` of the model, taken from the cache, and `failed` without a reply.
 
@@ -64,9 +63,6 @@ class Spent:
     unreadable: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +81,7 @@ class Agreement:
 class Judge:
     """Judges answers with one chat model; `name` signs its verdicts, `cache` is an SQLite file.
 
-    Threads and processes may share the cache. With `criteria`, each answer is scored by
-    these, too, which takes one more reply.
+    Processes may share the cache. With `criteria`, each answer is scored by these, too, which takes one more reply.
     """
 
     def __init__(self, model: BaseChatModel, name: str, cache: Path, criteria: Sequence[Criterion] = ()) -> None:
@@ -95,7 +90,6 @@ class Judge:
         self.spent = Spent()
         self._model = model
         self._cache = cache
-        self._counting = Lock()
 
     def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
         """Judge an answer; where the judge gives no verdict, the reply or the reason is kept in its place.
@@ -114,26 +108,19 @@ class Judge:
         if prediction.unreadable:
             return Verdict("wrong", self.name, "the reader's reply could not be read", 0.0 if by_rubric else None)
         try:
-            return self._by_rubric(probe, prediction) if by_rubric else self._as_a_whole(probe, prediction)
-        except ModelFailed as fault:
-            self._count(Spent(asked=1, failed=1))
-            return Verdict("unscored", self.name, str(fault))
-
-    def _as_a_whole(self, probe: Probe, prediction: Prediction) -> Verdict:
-        reply = self._reply(prompts.judging_prompt(probe, prediction), SCHEMA, MAX_TOKENS)
-        state = read_verdict(reply)
-        if state is None:
-            self._count(Spent(unreadable=1))
-            return Verdict("unreadable", self.name, f"{UNREADABLE}{reply}")
-        return Verdict(state, self.name, reply)
-
-    def _by_rubric(self, probe: Probe, prediction: Prediction) -> Verdict:
-        try:
-            score, reply, reported = rubric.score(probe, prediction, self._reply)
+            if by_rubric:
+                score, reply, reported = rubric.score(probe, prediction, self._reply)
+                return Verdict("right" if score == 1 else "wrong", self.name, reply, score, reported)
+            reply = self._reply(judging_prompt(probe, prediction), SCHEMA, MAX_TOKENS)
+            if (state := read_verdict(reply)) is None:
+                raise rubric.Unreadable(reply)
+            return Verdict(state, self.name, reply)
         except rubric.Unreadable as fault:
-            self._count(Spent(unreadable=1))
+            self.spent.unreadable += 1
             return Verdict("unreadable", self.name, f"{UNREADABLE}{fault}")
-        return Verdict("right" if score == 1 else "wrong", self.name, reply, score, reported)
+        except ModelFailed as fault:
+            self.spent.failed += 1
+            return Verdict("unscored", self.name, str(fault))
 
     def _with_criteria(self, verdict: Verdict, probe: Probe, prediction: Prediction) -> Verdict:
         """The verdict with the scores of the criteria; without any where the judge gives no reply."""
@@ -144,9 +131,9 @@ class Judge:
         try:
             scores, reply = rubric.score_criteria(probe, prediction, self.criteria, self._reply)
         except ModelFailed:
-            self._count(Spent(asked=1, failed=1))
+            self.spent.failed += 1
             return verdict
-        self._count(Spent(unreadable=int(None in scores.values())))
+        self.spent.unreadable += None in scores.values()
         return replace(verdict, reply=f"{verdict.reply}\n{reply}", criteria=scores)
 
     def _reply(self, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> str:
@@ -154,22 +141,20 @@ class Judge:
         with self._open() as cache:
             cached = cache.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         if cached is not None:
-            self._count(Spent(cached=1))
+            self.spent.cached += 1
             return str(cached[0])
+        self.spent.asked += 1
         reply = complete(self._model, prompt, schema=schema, max_tokens=max_tokens)
-        self._count(Spent(asked=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out))
+        self.spent.tokens_in += reply.tokens_in
+        self.spent.tokens_out += reply.tokens_out
         with self._open() as cache:
             row = (key, self.name, reply.text, reply.tokens_in, reply.tokens_out)
             cache.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", row)
         return reply.text
 
-    def _count(self, more: Spent) -> None:
-        with self._counting:
-            self.spent += more
-
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Open the cache for one use, so that threads and processes can share it."""
+        """Open the cache for one use, so that processes can share it."""
         try:
             self._cache.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._cache, timeout=BUSY_SECONDS, isolation_level=None)) as cache:
@@ -183,6 +168,26 @@ class Judge:
                 f"{self._cache}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
                 "run's own file. Free disk space, wait for the other process, or move the file away to start a new one"
             ) from fault
+
+
+def judging_prompt(probe: Probe, prediction: Prediction) -> str:
+    """The texts, a line each, then the instructions and the form of the reply.
+
+    The question, the gold answers and the answer are untrusted. Each is a JSON string on a line of its own without any
+    `<`, so that nothing in it can end the line.
+    """
+    kind = rubric.family(probe)
+    lines: dict[str, object] = {"Day of the question": probe.asked_at.date().isoformat()}
+    if probe.dialogue:
+        lines["Said before"] = [f"{turn.speaker}: {turn.text}" for turn in probe.dialogue]
+    lines["Question"] = probe.question
+    if probe.choices:
+        lines["Choices"] = list(probe.choices)
+    if probe.gold.answers:
+        lines[rubric.TEXTS["gold"].get(kind, "Right answers")] = list(probe.gold.answers)
+    lines["Answer"] = prediction.answer.strip() or rubric.NO_ANSWER
+    texts = "\n".join(f"{name}: {quoted(text)}" for name, text in lines.items())
+    return f"{texts}\n\n{rubric.TEXTS['instructions'][kind]}\n{rubric.TEXTS['verdict']}"
 
 
 def read_verdict(reply: str) -> Literal["right", "wrong"] | None:

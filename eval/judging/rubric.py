@@ -10,12 +10,16 @@ own.
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from eval.judging.prompts import NO_ANSWER, TEXTS
 from eval.types import Criterion, Prediction, Probe
 from graph.models.json_replies import REASONING, quoted
+
+TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+NO_ANSWER = "(no answer was given)"
 
 SCORES = (0, 0.5, 1)
 
@@ -32,6 +36,13 @@ CRITERION_TOKENS = 32
 
 Ask = Callable[[str, Mapping[str, Any], int], str]
 """Sends a prompt with the schema of the reply and its most tokens; returns the reply."""
+
+
+def family(probe: Probe) -> str:
+    """The family of a probe, by whether it is answerable and by the first word in its ability that has one."""
+    if not probe.gold.answerable:
+        return "unanswerable"
+    return next((found for word, found in TEXTS["families"].items() if word in probe.ability.casefold()), "plain")
 
 
 class Unreadable(Exception):

@@ -12,9 +12,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from eval.judging.prompts import family
+from eval.judging.rubric import family
 from eval.types import STATEMENT, Prediction, Probe, Verdict
 
 if TYPE_CHECKING:
@@ -200,18 +201,11 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-class _Words:
-    """A tokeniser with the interface of rouge-score."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return _words(text)
-
-
 @cache
 def _rouge() -> Any:  # noqa: ANN401  # rouge-score has no types
     from rouge_score.rouge_scorer import RougeScorer
 
-    return RougeScorer(["rougeL"], tokenizer=_Words())
+    return RougeScorer(["rougeL"], tokenizer=SimpleNamespace(tokenize=_words))
 
 
 @cache

@@ -65,7 +65,7 @@ def mean_figures(
         if shares and np.isin(defined, (0, 1)).all() and (is_constant or of_one_history):
             figures[name] = _wilson(int(defined.sum()), len(defined))
         elif is_constant:
-            figures[name] = _constant(defined[0], len(defined))
+            figures[name] = _constant(float(defined[0]), len(defined))
         else:
             groups.setdefault(is_defined.tobytes(), {})[name] = defined
     for mask, group in groups.items():
@@ -83,13 +83,12 @@ def set_figures(
     (..., m), to named values of shape (...). NaN is an undefined value: such a figure is left out, and such a resample
     does not count.
     """
-    names, whole = _named(statistic(rows.mean(axis=0)))
     n = len(rows)
+    values = {name: float(value) for name, value in statistic(rows.mean(axis=0)).items() if not np.isnan(value)}
     if n < 2 or (rows == rows[0]).all():
-        return {name: _constant(v, n) for name, v in zip(names, whole, strict=True) if not np.isnan(v)}
-    _, spreads = _named(statistic(_drawn_means(rows, histories)))
-    drawn = zip(names, whole, spreads, strict=True)
-    return {name: _figure(value, spread, n) for name, value, spread in drawn if not np.isnan(value)}
+        return {name: _constant(value, n) for name, value in values.items()}
+    spreads = statistic(_drawn_means(rows, histories))
+    return {name: _figure(value, spreads[name], n) for name, value in values.items()}
 
 
 def jackknife_figure(value: float, without_each: Sequence[float]) -> Figure:
@@ -112,20 +111,16 @@ def _wilson(ones: int, n: int) -> Figure:
 
 
 def _constant(value: float, n: int) -> Figure:
-    return Figure(float(value), float(value), float(value), n)
+    return Figure(value, value, value, n)
 
 
 def _figure(value: float, spread: Numbers, n: int) -> Figure:
     low, high = np.nanpercentile(spread, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
-    return Figure(float(value), float(low), float(high), n)
+    return Figure(value, float(low), float(high), n)
 
 
 def _by_name(names: tuple[str, ...], means: Numbers) -> dict[str, Numbers]:
     return dict(zip(names, np.moveaxis(means, -1, 0), strict=True))
-
-
-def _named(values: Mapping[str, Numbers]) -> tuple[list[str], Numbers]:
-    return list(values), np.stack(list(values.values()))
 
 
 def _drawn_means(rows: Numbers, histories: Sequence[str]) -> Numbers:

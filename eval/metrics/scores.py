@@ -1,7 +1,7 @@
 """Compute every figure of a run, under the names that reports show. All values are fractions of 1."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -17,13 +17,9 @@ from graph.readers.talk import prompt
 INSTRUCTIONS = f"{prompts.INSTRUCTIONS}\n{prompt.INSTRUCTION}"
 """What no reply should repeat."""
 
+_TEXT_METRICS = (answers.exact_match, answers.token_f1, answers.token_recall, answers.containment)
 TEXT_METRICS: Mapping[str, answers.TextMetric] = {
-    "exact_match": answers.exact_match,
-    "token_f1": answers.token_f1,
-    "token_recall": answers.token_recall,
-    "containment": answers.containment,
-    "rouge_l": answers.rouge_l,
-    "bleu": answers.bleu,
+    metric.__name__: metric for metric in (*_TEXT_METRICS, answers.rouge_l, answers.bleu)
 }
 
 SUMMED_UP = ("map", "mrr", "ndcg", "recall", "precision")
@@ -46,6 +42,16 @@ def score(samples: Sequence[Sample], scoring: Scoring, *, answered: bool) -> lis
         said = _answer_scores(sample, scoring) if answered else {}
         scored.append(Scored(sample, evidence | fallbacks | said))
     return scored
+
+
+def without_uncounted(scored: Iterable[Scored]) -> list[Scored]:
+    """The same probes, those that are not counted without values for evidence."""
+    return [
+        one
+        if one.sample.probe.counted
+        else replace(one, scores={name: None if is_evidence(name) else value for name, value in one.scores.items()})
+        for one in scored
+    ]
 
 
 def figures(scored: Iterable[Scored], scoring: Scoring, *, answered: bool) -> dict[str, Figure]:
@@ -152,7 +158,7 @@ def _geometric_means(scored: Sequence[Scored], ks: tuple[int, ...], ndcg: Measur
     rows, ranked = [], []
     for one in scored:
         ranking = item_ranking(one.sample)
-        if ranking[1]:
+        if ranking[1] and one.scores[f"map@{ks[0]}"] is not None:
             scores = one.scores | {f"ndcg@{k}": ndcg(*ranking, k) for k in ks}
             rows.append([scores[f"{name}@{k}"] for k in ks for name in SUMMED_UP])
             ranked.append(one.sample)

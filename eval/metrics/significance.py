@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ TESTED = (
 """What a table says of its tests."""
 
 _AT_ONCE = 2_000_000
+
+Test = TypeVar("Test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,12 @@ def compare(a: Mapping[str, float], b: Mapping[str, float], histories: Mapping[s
         len(common),
         len(set(lived)),
     )
+
+
+def stars(p_values: Mapping[Test, float]) -> dict[Test, str]:
+    """A star for each test whose p is significant after Holm's correction for all of them."""
+    corrected = holm(list(p_values.values()))
+    return {test: "*" if p < SIGNIFICANT else "" for test, p in zip(p_values, corrected, strict=True)}
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

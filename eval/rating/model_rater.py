@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field, create_model
 
-from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Closest, Rating, Reply, by_question
+from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Rating, Reply, by_question
 from graph.models.calls import Completion, ModelFailed
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 
@@ -58,16 +58,15 @@ def rate(
 
     What the model does not say in the form that is asked for stays empty.
     """
-    counts, shuffled, ratings = Counts(), random.Random(seed), {}
+    counts, shuffled = Counts(), random.Random(seed)
+    ratings: dict[str, Rating] = {}
     for own in by_question(replies).values():
         own = shuffled.sample(own, len(own))
         marks = _choose(own, model, counts) if len(own) > 1 else {}
         for reply in own:
             scores = _ask(model, _score_prompt(reply), Scores, counts)
-            values = scores.model_dump() if scores else {}
-            remembers = values.pop("remembers", None)
-            if values or reply.id in marks:
-                ratings[reply.id] = Rating(reply.id, values, marks.get(reply.id, ""), remembers)
+            if rating := (scores.model_dump() if scores else {}) | marks.get(reply.id, {}):
+                ratings[reply.id] = rating
             watch(len(ratings), len(replies))
     return ratings, counts
 
@@ -85,15 +84,15 @@ def _score_prompt(reply: Reply) -> str:
     )
 
 
-def _choose(replies: Sequence[Reply], model: BaseChatModel, counts: Counts) -> dict[str, Closest]:
+def _choose(replies: Sequence[Reply], model: BaseChatModel, counts: Counts) -> dict[str, dict[str, str]]:
     letters = {chr(ord("A") + n): reply for n, reply in enumerate(replies)}
     listed = "\n".join(f"Reply {letter}: {quoted(reply.text)}" for letter, reply in letters.items())
     choice = _ask(model, PROMPTS["choose"].format(said=quoted(replies[0].said), replies=listed), Choice, counts)
     chosen = choice.closest.strip() if choice else ""
     if chosen in letters:
-        return {letters[chosen].id: "x"}
+        return {letters[chosen].id: {"closest": "x"}}
     if chosen.casefold() == "tie":
-        return {replies[0].id: "tie"}
+        return {replies[0].id: {"closest": "tie"}}
     counts.unreadable += choice is not None
     return {}
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from eval.reporting.render import safe_cell
 from eval.runs.run import Run
@@ -45,7 +45,6 @@ COLUMNS_TO_FILL = {
 }
 """The columns that a rater fills in, and how."""
 COLUMNS = (*SHOWN, *COLUMNS_TO_FILL)
-Closest = Literal["x", "tie", ""]
 
 YES, NO = ("x", "yes", "1"), ("", "no", "0")
 
@@ -77,22 +76,13 @@ class Reply:
         return sha256("\0".join((self.run, self.history, self.probe)).encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """One rater's line: a score for each criterion that was filled in, and the two marks.
-
-    `closest` is "" where nothing is marked; `remembers` is None where the line does not say.
-    """
-
-    reply: str
-    scores: Mapping[str, float]
-    closest: Closest
-    remembers: bool | None
+Rating = Mapping[str, Any]
+"""What one rater filled in of a line, by column: numbers, "x" or "tie" as `closest`, and whether it `remembers`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A sheet that was filled in: whose, the ratings that can be used, and what could not be read."""
+    """A sheet that was filled in: whose, the ratings that can be used by reply, and what could not be read."""
 
     rater: str
     ratings: Mapping[str, Rating]
@@ -196,8 +186,8 @@ def filled(file: Path, ratings: Mapping[str, Rating]) -> list[dict[str, object]]
     lines: list[dict[str, object]] = []
     for _, line in _lines(file):
         rating = ratings.get(line["reply"])
-        marks = {"closest": rating.closest, "remembers": "x" if rating.remembers else ""} if rating else {}
-        lines.append({**line, **(rating.scores if rating else {}), **marks})
+        remembers = {"remembers": "x" if rating.get("remembers") else ""} if rating else {}
+        lines.append({**line, **(rating or {}), **remembers})
     return lines
 
 
@@ -218,17 +208,13 @@ def read(file: Path, replies: Iterable[Reply]) -> Filled:
         elif reply.id in ratings:
             faults.append(f"{where}: reply {reply.id} stands there a second time; the first line is kept")
         else:
-            cells = _cells(line, where, faults)
-            scores = {name: cells[name] for name in SCORES if cells[name] is not None}
-            mark: Closest = cells["closest"] or ""
-            remembers = cells["remembers"]
-            if mark and closest.setdefault(reply.question, number) != number:
+            rating = _cells(line, where, faults)
+            if "closest" in rating and closest.setdefault(reply.question, number) != number:
                 earlier = closest[reply.question]
                 faults.append(f"{where}, closest: line {earlier} is marked for the same question; this is left out")
-                mark = ""
-            if scores or mark or remembers:
-                # On a line without scores, an empty cell is one that was not filled in.
-                ratings[reply.id] = Rating(reply.id, scores, mark, remembers if scores or remembers else None)
+                del rating["closest"]
+            if rating:
+                ratings[reply.id] = rating
     return Filled(file.stem, ratings, tuple(faults))
 
 
@@ -268,12 +254,16 @@ CELLS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
 
 
 def _cells(line: Mapping[str, str], where: str, faults: list[str]) -> dict[str, Any]:
-    """The value of each cell to fill in, None where it is empty or cannot be used; `faults` names the latter."""
-    values = dict.fromkeys(CELLS)
+    """The value of each cell that was filled in and can be used; `faults` names those that cannot."""
+    values: dict[str, Any] = {}
     for name, (expected, read) in CELLS.items():
         cell = line[name].strip()
         try:
             values[name] = read(cell.casefold())
         except (ValueError, KeyError):
             faults.append(f"{where}, {name}: expected {expected}, found {cell!r}; it is left out")
-    return values
+    filled_in = {name: value for name, value in values.items() if value not in (None, "")}
+    # On a line without scores, an empty cell is one that was not filled in.
+    if not filled_in.get("remembers") and filled_in.keys().isdisjoint(SCORES):
+        filled_in.pop("remembers", None)
+    return filled_in

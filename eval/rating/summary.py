@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def summarise(sheets: Sequence[Filled], replies: Sequence[Reply]) -> Summary:
     agreement = {name: _agreement_of_scores(sheets, rated, name) for name in SCORES} if len(sheets) > 1 else {}
     choices = _choices(sheets, replies)
     if len(sheets) > 1:
-        agreement[REMEMBERS] = _agreement_of_marks([_remembering(sheet) for sheet in sheets])
+        agreement[REMEMBERS] = _agreement_of_marks([_marks(sheet, REMEMBERS) for sheet in sheets])
         agreement[CLOSEST] = _agreement_of_marks(choices)
     return Summary(
         tuple(sheet.rater for sheet in sheets),
@@ -86,10 +87,7 @@ def summarise(sheets: Sequence[Filled], replies: Sequence[Reply]) -> Summary:
 
 
 def _scores(sheets: Sequence[Filled], reply: Reply, name: str) -> list[float]:
-    ratings = [sheet.ratings[reply.id] for sheet in sheets if reply.id in sheet.ratings]
-    if name == REMEMBERS:
-        return [float(rating.remembers) for rating in ratings if rating.remembers is not None]
-    return [rating.scores[name] for rating in ratings if name in rating.scores]
+    return [float(marks[reply.id]) for marks in (_marks(sheet, name) for sheet in sheets) if reply.id in marks]
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -99,8 +97,7 @@ def _mean(values: Sequence[float]) -> float | None:
 def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name: str) -> Agreement:
     import krippendorff
 
-    ratings = ((sheet.ratings.get(reply.id) for reply in rated) for sheet in sheets)
-    rows = np.array([[each.scores.get(name, np.nan) if each else np.nan for each in row] for row in ratings])
+    rows = np.array([[_marks(sheet, name).get(reply.id, np.nan) for reply in rated] for sheet in sheets], float)
     shared = (~np.isnan(rows)).sum(axis=0) > 1
     values = rows[:, shared]
     differ = len(np.unique(values[~np.isnan(values)])) > 1
@@ -108,8 +105,13 @@ def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name:
     return Agreement(int(shared.sum()), alpha=alpha)
 
 
-Marks = Mapping[object, object]
+Marks = Mapping[object, Any]
 """One rater's mark of each thing that he or she marked."""
+
+
+def _marks(sheet: Filled, name: str) -> Marks:
+    """What a rater filled in of a column, by reply."""
+    return {reply: rating[name] for reply, rating in sheet.ratings.items() if name in rating}
 
 
 def _agreement_of_marks(raters: Sequence[Marks]) -> Agreement:
@@ -124,18 +126,13 @@ def _agreement_of_marks(raters: Sequence[Marks]) -> Agreement:
     return Agreement(len(set(shared)), kappa=_mean(kappas))
 
 
-def _remembering(sheet: Filled) -> Marks:
-    return {reply: rating.remembers for reply, rating in sheet.ratings.items() if rating.remembers is not None}
-
-
-def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[dict[object, object]]:
+def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[Marks]:
     """Of each rater, the run whose reply feels closest for each question; "" for a tie."""
-    known = {reply.id: reply for reply in replies}
-    choices: list[dict[object, object]] = []
-    for sheet in sheets:
-        marked = [(known[rating.reply], rating.closest) for rating in sheet.ratings.values() if rating.closest]
-        choices.append({reply.question: reply.run if mark == "x" else "" for reply, mark in marked})
-    return choices
+    known: dict[object, Reply] = {reply.id: reply for reply in replies}
+    return [
+        {known[of].question: known[of].run if mark == "x" else "" for of, mark in _marks(sheet, CLOSEST).items()}
+        for sheet in sheets
+    ]
 
 
 def _matches(runs: Sequence[str], choices: Sequence[Marks], replies: Iterable[Reply]) -> Iterable[Match]:

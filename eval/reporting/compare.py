@@ -1,14 +1,29 @@
-"""Compare two runs on the probes that both asked."""
+"""Compare two runs on the probes that both asked, or several in one table: quality, seconds, tokens and bytes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eval.benchmarks import find
-from eval.metrics.scores import is_evidence, score
-from eval.metrics.significance import Difference, compare
+from eval.metrics.evidence import Scores
+from eval.metrics.intervals import INTERVALS
+from eval.metrics.scores import score, without_uncounted
+from eval.metrics.significance import TESTED, Difference, compare, stars
+from eval.play.systems.registry import WITHOUT_MODEL
+from eval.reporting.render import csv_text, format_figure, format_fraction, headlines, markdown_table, section
+from eval.reporting.report import Report, report
+from eval.runs.provenance import versions
 from eval.runs.run import Run
 from eval.types import Prediction, Probe, Sample
+from graph.models.registry import is_named
 from memory.errors import MemoirError
+from memory.formatting import clip
+
+COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
+COMPARISON_NOTE = f"{INTERVALS}. {TESTED}."
+FLIP_HEADER = ("change", "question", "right answer", "first", "second")
+
+MAX_ANSWER = 160
+"""Characters of a question or an answer in a table of flipped questions."""
 
 
 class Incomparable(MemoirError):
@@ -81,13 +96,9 @@ def _flips(pairs: Iterable[tuple[Sample, Sample]]) -> list[Flip]:
     return sorted(flips, key=lambda flip: flip.fixed)
 
 
-def _scored(run: Run, samples: Mapping[str, Sample]) -> dict[str, dict[str, float | None]]:
+def _scored(run: Run, samples: Mapping[str, Sample]) -> dict[str, Scores]:
     scored = score(list(samples.values()), find(run.spec.benchmark).scoring, answered=run.has_reader)
-    # As in a report, figures about evidence are of counted probes alone.
-    return {
-        one.sample.probe.id: {n: v for n, v in one.scores.items() if one.sample.probe.counted or not is_evidence(n)}
-        for one in scored
-    }
+    return {one.sample.probe.id: one.scores for one in without_uncounted(scored)}
 
 
 def _conditions(run: Run) -> Mapping[str, object]:
@@ -95,3 +106,146 @@ def _conditions(run: Run) -> Mapping[str, object]:
     spec = run.spec
     fixed = {"data": spec.checksum[:12], "portion": spec.portion, "code": spec.code}
     return {**spec.settings, **fixed, **{f"version of {name}": number for name, number in spec.versions.items()}}
+
+
+def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """One row for each figure, with a star where p < .05 after Holm's correction for all of them."""
+    rows: list[tuple[str, ...]] = []
+    starred = stars({name: d.p for name, d in comparison.differences.items()})
+    for name, d in comparison.differences.items():
+        values = format_fraction(d.value_a), format_fraction(d.value_b)
+        spread = f"{d.difference:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
+        rows.append((name, *values, spread, f"{d.p:.3f}", str(d.n), starred[name]))
+    return rows
+
+
+def flip_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """One row for each question whose answer became right or wrong; those that became wrong first."""
+    return [
+        (
+            "became right" if flip.fixed else "became wrong",
+            clip(flip.probe.question, MAX_ANSWER),
+            clip(" / ".join(flip.probe.gold.answers), MAX_ANSWER) if flip.probe.gold.answerable else "(none)",
+            *("(declined)" if p.abstained else clip(p.answer, MAX_ANSWER) for p in (flip.first, flip.second)),
+        )
+        for flip in comparison.flips
+    ]
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Format a comparison."""
+    changed = "; ".join(f"{n}: {a} / {b}" for n, (a, b) in comparison.settings.items()) or "none"
+    return (
+        f"# {comparison.first} / {comparison.second}\n\n{comparison.n} probes in common. Settings that differ: "
+        f"{changed}\n\n"
+        + (section("Flipped questions", flip_rows(comparison), FLIP_HEADER) + "\n\n" if comparison.flips else "")
+        + section("Figures", comparison_rows(comparison), COMPARISON_HEADER)
+        + f"\n\n{COMPARISON_NOTE}\n"
+    )
+
+
+def comparisons_to_csv(comparisons: Iterable[Comparison]) -> str:
+    """Format every figure of every comparison as one row of CSV; p is without correction for the number of tests."""
+    header = ("first", "second", "metric", "first_value", "second_value", "difference", "low", "high", "p", "n")
+    rows = (
+        (compared.first, compared.second, name, d.value_a, d.value_b, d.difference, d.low, d.high, d.p, d.n)
+        for compared in comparisons
+        for name, d in compared.differences.items()
+    )
+    return csv_text(header, rows)
+
+
+# --- several runs
+
+MOST_FIGURES = 8
+"""Most figures of quality."""
+
+MATCHING = (
+    "Search is in milliseconds a question, p50 / p95, the encoder among them. A text without the ids of its turns is "
+    "matched to the turn that holds its words in a row or is held by it, else to that with the greatest F1 of words, "
+    "from a half on"
+)
+
+COSTS: Mapping[str, str] = {
+    "seconds to remember": "{remember_s:,.1f}",
+    "search, ms": "{retrieve[p50]} / {retrieve[p95]}",
+    "MB on disk": "{mb:,.1f}",
+    "tokens of the reader, in / out": "{in:,} / {out:,}",
+    "calls of a model by the system": "{system_calls:,}",
+    "tokens of these, in / out": "{system_tokens_in:,} / {system_tokens_out:,}",
+    "texts matched to turns": "{matched_share:.0%}",
+}
+"""How a report's costs are shown, by title."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """The reports of runs by their labels, and a star for each label and figure that differs from the first run's.
+
+    `packages` are those that a run needed beside Memoir's own, with their versions.
+    """
+
+    reports: Mapping[str, Report]
+    stars: Mapping[tuple[str, str], str]
+    packages: Sequence[str]
+
+
+def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
+    """Compare the headline figures of each run with those of the first; Holm corrects for all these tests."""
+    reports = {label: report(run) for label, run in runs.items()}
+    first, *others = runs
+    names = [name for name, _ in headlines(reports[first], MOST_FIGURES)]
+    tests = {
+        (label, name): difference.p
+        for label in others
+        for name, difference in compare_runs(runs[first], runs[label]).differences.items()
+        if name in names
+    }
+    own = versions()
+    brought = ((f"{name} {n}" for name, n in run.spec.versions.items() if name not in own) for run in runs.values())
+    return SideBySide(reports, stars(tests), [", ".join(packages) for packages in brought])
+
+
+def side_by_side_rows(compared: SideBySide) -> list[list[str]]:
+    """A row for each figure and each cost, with a star where a figure differs from the first run's."""
+    reports, first = compared.reports, next(iter(compared.reports.values()))
+    rows = [[name, *(_cell(compared, label, name) for label in reports)] for name, _ in headlines(first, MOST_FIGURES)]
+    about = [("package", *compared.packages), *zip(COSTS, *map(_costs, reports.values()), strict=True)]
+    return rows + [list(row) for row in about if any(row[1:])]
+
+
+def side_by_side_notes(compared: SideBySide) -> str:
+    """What the rows mean, and which systems had no chat model."""
+    used = {str(each.settings.get("system")): str(each.settings.get("model", "")) for each in compared.reports.values()}
+    remarks = (
+        f"{s} had no chat model: {WITHOUT_MODEL[s]}." for s in used if s in WITHOUT_MODEL and not is_named(used[s])
+    )
+    about = f"{INTERVALS}. Compared with {next(iter(compared.reports))}: {TESTED}. {MATCHING}."
+    return " ".join([about, *remarks])
+
+
+def side_by_side_markdown(compared: SideBySide) -> str:
+    """The table, and what its rows mean."""
+    first = next(iter(compared.reports.values()))
+    measured = f"n = {first.n} of {first.histories} histories; {first.machine}, {first.date}, code {first.code}"
+    table = markdown_table(side_by_side_rows(compared), ["", *compared.reports])
+    return f"{first.title}, {first.portion}, {measured}.\n\n{table}\n\n{side_by_side_notes(compared)}"
+
+
+def _cell(compared: SideBySide, label: str, name: str) -> str:
+    figure = compared.reports[label].metrics.get(name)
+    return f"{format_figure(figure)}{compared.stars.get((label, name), '')}" if figure else ""
+
+
+def _costs(report: Report) -> list[str]:
+    """What a run cost, for each of `COSTS`; empty where it is not known."""
+    known = {**report.timing, **{kind: n for kind, n in report.tokens.items() if n}}
+    if stored := report.timing.get("bytes"):  # what a system keeps elsewhere is not known
+        known["mb"] = stored / 1e6
+    cells = []
+    for form in COSTS.values():
+        try:
+            cells.append(form.format_map(known))
+        except KeyError:
+            cells.append("")
+    return cells

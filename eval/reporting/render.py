@@ -1,4 +1,4 @@
-"""Format reports and comparisons as Markdown, table rows and CSV."""
+"""Format reports as Markdown, table rows and CSV."""
 
 import csv
 import io
@@ -13,12 +13,9 @@ from tabulate import tabulate
 
 from eval.judging.judge import Agreement
 from eval.metrics.intervals import INTERVALS
-from eval.metrics.significance import SIGNIFICANT, TESTED, holm
-from eval.reporting.compare import Comparison
 from eval.reporting.report import Report
 from eval.types import Figure
 from memory.bank.journal import FORMULA
-from memory.formatting import clip
 
 _SHOWN: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text("utf-8"))
 HEADLINES: Sequence[str] = _SHOWN["headlines"]
@@ -28,8 +25,6 @@ METRICS: Mapping[str, Mapping[str, str]] = _SHOWN["metrics"]
 """The `meaning` of a metric, its `rule` and its `name` on the screen, where it has them, in the order of the screen."""
 
 PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
-COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
-COMPARISON_NOTE = f"{INTERVALS}. {TESTED}."
 
 WIDTH = 120
 """Most columns of text in a report, but for a word or a cell that has more."""
@@ -59,7 +54,7 @@ def to_markdown(report: Report) -> str:
         f"{report.n} probes of {report.histories} histories ({report.portion}), {report.date}, "
         f"{report.machine}, code {report.code}{'' if report.done else ', UNFINISHED'}"
     )
-    figures = _section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))
+    figures = section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))
     parts = [f"# {report.title}", about, f"Settings: {settings}", figures, f"{INTERVALS}."]
     parts += [*rules(report.metrics), _cost(report)]
     if report.unjudged:
@@ -67,7 +62,7 @@ def to_markdown(report: Report) -> str:
     for axis, groups in report.by.items():
         if len(groups) > 1:
             header, rows = group_rows(groups)
-            parts.append(_section(f"By {axis}", rows, header))
+            parts.append(section(f"By {axis}", rows, header))
     sections = (
         ("Abstention", abstention_rows(report), ("", "answered", "declined")),
         ("Wrong answers, by cause", report.causes.items() if any(report.causes.values()) else (), ("cause", "n")),
@@ -82,7 +77,7 @@ def to_markdown(report: Report) -> str:
         ("Skipped", report.skips.items(), ("reason", "n")),
         ("Published by others", published_rows(report), PUBLISHED_HEADER),
     )
-    parts += [_section(title, rows, header) for title, rows, header in sections if rows]
+    parts += [section(title, rows, header) for title, rows, header in sections if rows]
     return "\n\n".join(part if part[:1] in "#|-" else _wrapped(part) for part in parts) + "\n"
 
 
@@ -103,7 +98,8 @@ def rules(names: Iterable[str]) -> list[str]:
     return ["\n".join(_wrapped(line, subsequent_indent="  ") for line in lines)] if lines else []
 
 
-def _section(title: str, rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
+def section(title: str, rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
+    """A heading with a table."""
     return f"## {title}\n\n" + narrow_tables(rows, header)
 
 
@@ -130,17 +126,31 @@ def metric_rows(metrics: Mapping[str, Figure]) -> list[tuple[str, str, int]]:
     return [(name, format_figure(figure), figure.n) for name, figure in metrics.items()]
 
 
-def group_rows(groups: Mapping[str, Mapping[str, Figure]]) -> tuple[list[str], list[list[str]]]:
-    """A header, and one row for each group with its main figures."""
-    counts = {group: max((f.n for f in figures.values()), default=0) for group, figures in groups.items()}
-    return _figure_table("", counts, groups, GROUP_METRICS)
+def group_rows(
+    groups: Mapping[str, Mapping[str, Figure]], axis: str = "", chosen: str | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """A header, and one row for each group with its main figures and the chosen one."""
+    names = _present(GROUP_METRICS, groups)
+    counts = {label: _most(figures) for label, figures in groups.items()}
+    return _figure_table(axis, groups, [*names, chosen] if chosen and chosen not in names else names, counts)
+
+
+def _most(figures: Mapping[str, Figure]) -> int:
+    return max((figure.n for figure in figures.values()), default=0)
+
+
+def _present(wanted: Iterable[str], figures: Mapping[str, Mapping[str, Figure]]) -> list[str]:
+    """The names of those figures that any of the sets has."""
+    return [name for name in wanted if any(name in own for own in figures.values())]
 
 
 def _figure_table(
-    first: str, counts: Mapping[str, int], figures: Mapping[str, Mapping[str, Figure]], wanted: Iterable[str]
+    first: str,
+    figures: Mapping[str, Mapping[str, Figure]],
+    names: Sequence[str],
+    counts: Mapping[str, int],
 ) -> tuple[list[str], list[list[str]]]:
-    """A header, and a row for each set of figures: its label, its n, and those wanted that any of the sets has."""
-    names = [name for name in wanted if any(name in own for own in figures.values())]
+    """A header, and a row for each set of figures: its label, its n, and those of these names."""
     rows = [
         [label, str(counts[label]), *(format_figure(own[name]) if name in own else "" for name in names)]
         for label, own in figures.items()
@@ -184,15 +194,13 @@ def sweep_rows(
     """
     first = dict.fromkeys(name for report in reports.values() for name, _ in headlines(report))
     by_run = {label: r.by["ability"].get(ability, {}) if ability else r.metrics for label, r in reports.items()}
-    counts = {
-        label: max((f.n for f in by_run[label].values()), default=0) if ability else r.n for label, r in reports.items()
-    }
+    counts = {label: _most(by_run[label]) if ability else report.n for label, report in reports.items()}
     names = list(wanted or first)
     if by:
         groups = list(dict.fromkeys(group for report in reports.values() for group in report.by[by]))
         names = [each for name in names for each in (name, *(f"{name}, {group}" for group in groups))]
         by_run = {label: {**figures, **_of_groups(reports[label].by[by])} for label, figures in by_run.items()}
-    header, rows = _figure_table("run", counts, by_run, names)
+    header, rows = _figure_table("run", by_run, _present(names, by_run), counts)
     unread = [", ".join(f"{by} {n}" for by, n in report.unreadable.items()) for report in reports.values()]
     if any(unread):
         header, rows = [*header, "unreadable replies"], [[*row, last] for row, last in zip(rows, unread, strict=True)]
@@ -214,71 +222,23 @@ def published_rows(report: Report) -> list[tuple[str, ...]]:
 
 def to_csv(report: Report) -> str:
     """Format every figure of every group as one row of CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(["axis", "group", "metric", "value", "low", "high", "n"])
     groups = [("all", "all", report.metrics)]
     groups += [(axis, group, figures) for axis, by_group in report.by.items() for group, figures in by_group.items()]
-    for axis, group, figures in groups:
-        for name, f in figures.items():
-            writer.writerow([axis, safe_cell(group), name, f.value, f.low, f.high, f.n])
-    return out.getvalue()
+    rows = (
+        (axis, safe_cell(group), name, f.value, f.low, f.high, f.n)
+        for axis, group, figures in groups
+        for name, f in figures.items()
+    )
+    return csv_text(("axis", "group", "metric", "value", "low", "high", "n"), rows)
 
 
-def comparisons_to_csv(comparisons: Iterable[Comparison]) -> str:
-    """Format every figure of every comparison as one row of CSV; p is without correction for the number of tests."""
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The text of a CSV file."""
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(["first", "second", "metric", "first_value", "second_value", "difference", "low", "high", "p", "n"])
-    for compared in comparisons:
-        for name, d in compared.differences.items():
-            figures = d.value_a, d.value_b, d.difference, d.low, d.high, d.p, d.n
-            writer.writerow([compared.first, compared.second, name, *figures])
+    csv.writer(out).writerows([header, *rows])
     return out.getvalue()
 
 
 def safe_cell(text: str) -> str:
     """Quote a cell that a spreadsheet would take for a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def comparison_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """One row for each figure, with a star where p < .05 after Holm's correction for all of them."""
-    rows: list[tuple[str, ...]] = []
-    corrected = holm([d.p for d in comparison.differences.values()])
-    for (name, d), p in zip(comparison.differences.items(), corrected, strict=True):
-        values = format_fraction(d.value_a), format_fraction(d.value_b)
-        spread = f"{d.difference:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
-        rows.append((name, *values, spread, f"{d.p:.3f}", str(d.n), "*" if p < SIGNIFICANT else ""))
-    return rows
-
-
-FLIP_HEADER = ("change", "question", "right answer", "first", "second")
-
-MAX_ANSWER = 160
-"""Characters of a question or an answer in a table of flipped questions."""
-
-
-def flip_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """One row for each question whose answer became right or wrong; those that became wrong first."""
-    return [
-        (
-            "became right" if flip.fixed else "became wrong",
-            clip(flip.probe.question, MAX_ANSWER),
-            clip(" / ".join(flip.probe.gold.answers), MAX_ANSWER) if flip.probe.gold.answerable else "(none)",
-            *("(declined)" if p.abstained else clip(p.answer, MAX_ANSWER) for p in (flip.first, flip.second)),
-        )
-        for flip in comparison.flips
-    ]
-
-
-def comparison_markdown(comparison: Comparison) -> str:
-    """Format a comparison."""
-    changed = "; ".join(f"{n}: {a} / {b}" for n, (a, b) in comparison.settings.items()) or "none"
-    return (
-        f"# {comparison.first} / {comparison.second}\n\n{comparison.n} probes in common. Settings that differ: "
-        f"{changed}\n\n"
-        + (_section("Flipped questions", flip_rows(comparison), FLIP_HEADER) + "\n\n" if comparison.flips else "")
-        + _section("Figures", comparison_rows(comparison), COMPARISON_HEADER)
-        + f"\n\n{COMPARISON_NOTE}\n"
-    )

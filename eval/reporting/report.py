@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from eval.benchmarks import find
-from eval.benchmarks.types import Benchmark, Published
+from eval.benchmarks.types import Published
 from eval.judging.judge import Agreement, agreement
 from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import RULE, verdict
-from eval.metrics.scores import Scored, figures, is_evidence, score
+from eval.metrics.scores import Scored, figures, score, without_uncounted
 from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Probe, Sample
 from graph.models.registry import is_named
@@ -72,10 +72,12 @@ def report(run: Run) -> Report:
     answered = run.has_reader
     scored = score(samples, benchmark.scoring, answered=answered)
     measure = partial(figures, scoring=benchmark.scoring, answered=answered)
-    in_all = partial(_with_counted_evidence, measure=measure)
-    metrics = in_all(scored)
+    counted = without_uncounted(scored)
+    metrics = measure(counted)
     by_model = run.spec.settings.get("reader") == "auto" and is_named(str(run.spec.settings.get("model", "")))
     judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != RULE]
+    by_judge = ["rubric_score"] if any(s.probe.gold.rubric for s in samples) else []
+    by_judge += [criterion.name for criterion in benchmark.criteria]
     return Report(
         run.name,
         benchmark.name,
@@ -89,7 +91,7 @@ def report(run: Run) -> Report:
         run.spec.checksum,
         run.spec.settings,
         metrics,
-        {axis: _grouped(scored, of, measure if axis == POPULATION else in_all) for axis, of in AXES.items()},
+        {axis: _grouped(scored if axis == POPULATION else counted, of, measure) for axis, of in AXES.items()},
         table(samples) if answered else None,
         curve(samples) if answered else None,
         attribute(samples) if answered else {},
@@ -98,7 +100,7 @@ def report(run: Run) -> Report:
         {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
         dict(Counter(s.prediction.reader or NOBODY for s in samples).most_common()) if by_model else {},
         _unreadable(samples),
-        _unjudged(samples, benchmark) if answered else (),
+        by_judge if answered and not judged else (),
         dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
         benchmark.published(metrics),
         run.is_done,
@@ -115,28 +117,6 @@ def _unreadable(samples: Iterable[Sample]) -> dict[str, int]:
             counts["judge"] += sample.verdict.state == "unreadable"
             counts["judge by criteria"] += None in sample.verdict.criteria.values()
     return {name: n for name, n in counts.items() if n}
-
-
-def _unjudged(samples: Iterable[Sample], benchmark: Benchmark) -> tuple[str, ...]:
-    """The figures that only a judge gives; none if one has seen the answers."""
-    by_rubric = False
-    for sample in samples:
-        if sample.verdict is not None and sample.verdict.by != RULE:
-            return ()
-        by_rubric |= bool(sample.probe.gold.rubric)
-    named = tuple(criterion.name for criterion in benchmark.criteria)
-    return ("rubric_score", *named) if by_rubric else named
-
-
-def _with_counted_evidence(scored: Sequence[Scored], measure: Callable[[Sequence[Scored]], Figures]) -> Figures:
-    """Compute the figures of a group of probes; those about evidence are of its counted probes alone."""
-    measured = measure(scored)
-    counted = [one for one in scored if one.sample.probe.counted]
-    if len(counted) == len(scored):
-        return measured
-    of_counted = measure(counted)
-    chosen = {name: of_counted.get(name) if is_evidence(name) else figure for name, figure in measured.items()}
-    return {name: figure for name, figure in chosen.items() if figure is not None}
 
 
 def _evidence_count(probe: Probe) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 
 from eval.benchmarks import BENCHMARKS, UnknownBenchmark, find
-from eval.benchmarks.types import Benchmark, Preset, Row, at_cutoffs, expand, read_names
+from eval.benchmarks.types import Benchmark, Preset, at_cutoffs, expand, read_names
 from eval.metrics.intervals import INTERVALS
 from eval.play.execute import with_label
 from eval.reporting.render import format_figure, format_fraction, markdown_table, rules, sweep_rows
@@ -71,7 +71,8 @@ LINES = tuple(_read_lines())
 
 HEADER = ("benchmark", "metric", "value [95 %]", "n")
 
-Results = Sequence[tuple[ResultLine, Report]]
+Measured = Sequence[tuple[ResultLine, Mapping[str, Report]]]
+"""The reports of each line; by encoder where several are compared."""
 
 
 def available(evaluator: Evaluator, lines: Iterable[ResultLine]) -> list[tuple[ResultLine, Path]]:
@@ -85,40 +86,65 @@ def available(evaluator: Evaluator, lines: Iterable[ResultLine]) -> list[tuple[R
     return here
 
 
-def measure_results(evaluator: Evaluator, jobs: int, watch: Watch, half: Half | None = None) -> Results:
+def measure_results(evaluator: Evaluator, jobs: int, watch: Watch, half: Half | None = None) -> Measured:
     """Run every benchmark whose files are here, or one half of each.
 
     Raises `NoData` if none are here, not even Memoir's own.
     """
-    done: list[tuple[ResultLine, Report]] = []
+    return _measure(evaluator, LINES, {"": ()}, watch, RunRequest("", half=half, jobs=jobs))
+
+
+def measure_encoders(evaluator: Evaluator, jobs: int, watch: Watch) -> Measured:
+    """Run every benchmark once with each encoder that is installed, with a chat's other settings.
+
+    Raises `NoData` if no files are here, not even Memoir's own.
+    """
+    encoders = {model: ("reader=none", f"embedding_model={model}") for model in installed()}
+    lines = (line for line in LINES if line.shows_all)
+    return _measure(evaluator, lines, encoders, watch, RunRequest("", jobs=jobs))
+
+
+def _measure(
+    evaluator: Evaluator,
+    lines: Iterable[ResultLine],
+    variants: Mapping[str, tuple[str, ...]],
+    watch: Watch,
+    how: RunRequest,
+) -> Measured:
+    """Run each line with the settings of each variant; lines of equal data and settings share a run."""
+    done = []
     reports: dict[tuple[Path, tuple[str, ...]], Report] = {}
-    for line, path in available(evaluator, LINES):
-        if (path, line.settings) not in reports:
-            request = RunRequest(line.benchmark, path, half=half, jobs=jobs)
-            reports[path, line.settings] = _report(evaluator, request, line.settings, with_label(watch, line.title))
-        done.append((line, reports[path, line.settings]))
+    for line, path in available(evaluator, lines):
+        keys = {label: (path, line.settings + settings) for label, settings in variants.items()}
+        for label, key in keys.items():
+            if key not in reports:
+                experiment = with_settings(evaluator.experiment, list(key[1]))
+                request = replace(how, benchmark=line.benchmark, data=path, experiment=experiment)
+                shown = ", ".join(filter(None, [line.title, label]))
+                reports[key] = report(evaluator.run(request, watch=with_label(watch, shown)))
+        done.append((line, {label: reports[key] for label, key in keys.items()}))
     return done
 
 
-def _report(evaluator: Evaluator, request: RunRequest, settings: Iterable[str], watch: Watch) -> Report:
-    experiment = with_settings(evaluator.experiment, list(settings))
-    return report(evaluator.run(replace(request, experiment=experiment), watch=watch))
-
-
-def results_to_markdown(done: Results) -> str:
+def results_to_markdown(done: Measured) -> str:
     """The table, after a paragraph on where and when it was measured."""
-    about = done[0][1]
-    rows = [row for line, measured in done for row in figure_rows(line, line.metrics, [measured])]
+    rows = [row for line, reports in done for row in figure_rows(line, line.metrics, reports.values())]
     portions = "; ".join(
         f"{line.title}: {each.n} probes of {each.histories} histories ({each.portion})"
-        for line, each in done
+        for line, reports in done
+        for each in reports.values()
         if line.shows_all
     )
     return (
-        f"{about.machine}, {about.date}, code {about.code}; settings as a chat has them, no language model. {portions}."
+        f"{_measured_on(done)}; settings as a chat has them, no language model. {portions}."
         f" {INTERVALS}."
         "\n\n" + "\n\n".join([markdown_table(rows, HEADER), *rules(row[1] for row in rows)])
     )
+
+
+def _measured_on(done: Measured) -> str:
+    about = next(iter(done[0][1].values()))
+    return f"{about.machine}, {about.date}, code {about.code}"
 
 
 def figure_rows(line: ResultLine, metrics: Iterable[str], reports: Iterable[Report]) -> list[list[str]]:
@@ -132,29 +158,9 @@ def figure_rows(line: ResultLine, metrics: Iterable[str], reports: Iterable[Repo
     ]
 
 
-Compared = Sequence[tuple[ResultLine, Mapping[str, Report]]]
-"""The reports of each line, by encoder."""
-
-
-def measure_encoders(evaluator: Evaluator, jobs: int, watch: Watch) -> Compared:
-    """Run every benchmark once with each encoder that is installed, with a chat's other settings.
-
-    Raises `NoData` if no files are here, not even Memoir's own.
-    """
-    compared = []
-    for line, path in available(evaluator, (line for line in LINES if line.shows_all)):
-        request, reports = RunRequest(line.benchmark, path, jobs=jobs), {}
-        for model in installed():
-            settings = ["reader=none", f"embedding_model={model}"]
-            reports[model] = _report(evaluator, request, settings, with_label(watch, f"{line.title}, {model}"))
-        compared.append((line, reports))
-    return compared
-
-
-def encoders_to_markdown(compared: Compared) -> str:
+def encoders_to_markdown(compared: Measured) -> str:
     """The table, after a paragraph on where and when it was measured."""
     models = list(compared[0][1])
-    about = compared[0][1][models[0]]
     header = ["benchmark", "metric", *models, "n"]
     rows = [
         row
@@ -165,13 +171,13 @@ def encoders_to_markdown(compared: Compared) -> str:
     figures = "the mean over these lines of the figures by which constants are chosen (see `eval tune`)"
     rows.append(["mean", figures, *(format_fraction(fmean(each)) for each in values), str(len(values[0]))])
     return (
-        f"{about.machine}, {about.date}, code {about.code}; a chat's settings, no reader. Both halves of each portion; "
+        f"{_measured_on(compared)}; a chat's settings, no reader. Both halves of each portion; "
         f"the constants were chosen on them with {models[0]}. {INTERVALS}."
         "\n\n" + markdown_table(rows, header)
     )
 
 
-def _values(compared: Compared, model: str) -> list[float]:
+def _values(compared: Measured, model: str) -> list[float]:
     """An encoder's value on each line that has one: the mean of the figures by which constants are chosen."""
     return [
         fmean(line.figures(reports[model])[name].value for name in FIGURES[line.benchmark])
@@ -183,59 +189,42 @@ def _values(compared: Compared, model: str) -> list[float]:
 # --- the papers' tables
 
 
-@dataclass(frozen=True, slots=True)
-class PaperPlan:
-    """Which rows to run: those that need nothing, or, with a `model`, those that need a chat model and no more.
-
-    `limit` asks the first so many probes; `jobs` is the number of processes. `data` are the files of the one benchmark
-    that is named, if they are elsewhere.
-    """
-
-    jobs: int = 1
-    model: str = ""
-    limit: int | None = None
-    data: Path | None = None
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """The settings that every row gets beside its own."""
-        return (f"model={self.model}",) if self.model else ()
-
-    def has(self, row: Row) -> bool:
-        """Whether to run this row."""
-        return bool(row.needs) and row.runs_with(self.model) if self.model else not row.needs
-
-
 Tables = Sequence[tuple[Preset, Mapping[str, Report]]]
 """Each table with the reports of its rows by their labels."""
 
 
-def measure_papers(evaluator: Evaluator, plan: PaperPlan, watch: Watch, names: Sequence[str] = ()) -> Tables:
-    """Run the rows of a plan of all benchmarks whose files are here, or of those named.
+def measure_papers(
+    evaluator: Evaluator,
+    watch: Watch,
+    names: Sequence[str] = (),
+    *,
+    model: str = "",
+    limit: int | None = None,
+    data: Path | None = None,
+    jobs: int = 1,
+) -> Tables:
+    """Run the rows of the papers' tables that need nothing; with a `model`, those that need a chat model and no more.
 
-    Raises `NoData` if no files are here, or not those of a benchmark that is named.
+    They are of all benchmarks whose files are here, or of those named; `data` are the files of the one that is named,
+    if they are elsewhere. Raises `NoData` if no files are here, or not those of a benchmark that is named.
     """
-    if plan.data and len(names) != 1:
+    if data and len(names) != 1:
         raise NoData("--data has the files of one benchmark: name it, as in `papers locomo --data FILE`")
+    base = with_settings(evaluator.experiment, [f"model={model}"]) if model else evaluator.experiment
     done: list[tuple[Preset, Mapping[str, Report]]] = []
     for benchmark in _with_tables(names):
         try:
-            path = evaluator.data_of(benchmark, plan.data) if plan.data else _path(evaluator, benchmark)
+            path = data or _path(evaluator, benchmark)
         except NoData:
             if names:
                 raise
             continue
         for preset in benchmark.presets:
+            needing = {row.label for row in preset.rows if row.needs}
             rows = {
-                row.label: RunRequest(
-                    benchmark.name,
-                    path,
-                    with_settings(evaluator.experiment, [*row.settings, *plan.settings]),
-                    limit=plan.limit,
-                    jobs=plan.jobs,
-                )
-                for row in preset.rows
-                if plan.has(row)
+                label: RunRequest(benchmark.name, path, experiment, limit=limit, jobs=jobs)
+                for label, experiment in preset.experiments(base)[0].items()
+                if (label in needing) == bool(model)
             }
             if rows:
                 runs = evaluator.run_rows(rows, watch)
@@ -245,10 +234,10 @@ def measure_papers(evaluator: Evaluator, plan: PaperPlan, watch: Watch, names: S
     return done
 
 
-def papers_to_markdown(done: Tables, plan: PaperPlan) -> str:
+def papers_to_markdown(done: Tables, model: str = "", limit: int | None = None) -> str:
     """The tables, after a paragraph on where they were measured; each names the rows that were not run."""
-    chat_model = f"the rows that need a chat model, with {plan.model}" if plan.model else "no chat model"
-    probes = f"; the first {plan.limit} probes" if plan.limit else ""
+    chat_model = f"the rows that need a chat model, with {model}" if model else "no chat model"
+    probes = f"; the first {limit} probes" if limit else ""
     parts = [f"{machine()}, {date.today()}, code {code_version()}, {chat_model}{probes}. {INTERVALS}."]
     for preset, reports in done:
         header, rows = sweep_rows(reports, *preset.columns)

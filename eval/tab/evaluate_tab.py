@@ -5,10 +5,10 @@ from typing import Any
 import gradio as gr
 
 from eval import benchmarks
-from eval.reporting import render as reports
-from eval.reporting import side_by_side
+from eval.reporting.compare import side_by_side, side_by_side_notes, side_by_side_rows
+from eval.reporting.render import sweep_rows
 from eval.runs.evaluator import Evaluator
-from eval.tab.open_runs import OpenRuns
+from eval.tab.drill_down import OpenRuns
 from eval.tab.plans import make_plan
 from eval.tab.result_panel import ResultPanel
 from eval.tab.result_tabs import table_value
@@ -115,13 +115,13 @@ class EvaluateTab:
     def _show_table(self, plan: Plan, names: dict[str, str]) -> Update:
         runs, about = {label: self.open_runs.open(name) for label, name in names.items()}, render_table_notes(plan)
         if plan.compares_systems:
-            compared = side_by_side.side_by_side({label: each.run for label, each in runs.items()})
-            columns = [["run", *names], *side_by_side.to_rows(compared)]
+            compared = side_by_side({label: each.run for label, each in runs.items()})
+            columns = [["run", *names], *side_by_side_rows(compared)]
             header, *rows = [list(row) for row in zip(*columns, strict=True)]
-            about = hint(side_by_side.notes(compared))
+            about = hint(side_by_side_notes(compared))
         else:
             by_label = {label: each.report for label, each in runs.items()}
-            header, rows = reports.sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))
+            header, rows = sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))
         return {
             self.table_body: gr.Column(visible=True),
             self.table_heading: render("section_heading.html", text=plan.title),

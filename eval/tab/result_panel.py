@@ -6,27 +6,11 @@ from typing import Any
 
 import gradio as gr
 
-from eval.reporting.render import to_csv, to_markdown
+from eval.reporting.render import group_rows, to_csv, to_markdown
 from eval.tab.downloads import Download, connect_download
-from eval.tab.drill_down import ALL, group_names, sort_by_metric, trace_evidence
-from eval.tab.open_runs import OpenRun, OpenRuns
-from eval.tab.result_tabs import (
-    AbstentionTab,
-    ErrorsTab,
-    GroupsTab,
-    MetricsTab,
-    PublishedTab,
-    TimeTab,
-    default_metric,
-    metric_choices,
-)
-from eval.tab.views import (
-    metric_name,
-    render_cards,
-    render_probe,
-    render_run_heading,
-    render_trace,
-)
+from eval.tab.drill_down import ALL, OpenRun, OpenRuns, group_names, sort_by_metric, trace_evidence
+from eval.tab.result_tabs import ResultTabs, default_metric, metric_choices
+from eval.tab.views import metric_name, render_cards, render_probe, render_run_heading, render_trace
 from eval.types import Sample, ShownHit
 from memory.formatting import STORE_NAMES, clip, format_count, to_json_values
 from memory.tab.parts import PRIVATE, Update, build_table, hint, render
@@ -128,18 +112,7 @@ class ResultPanel:
                     button = gr.Button(f"Download {kind}", size="sm", min_width=160, scale=0, elem_id=name)
                     connect_download(button, lambda run, kind=kind: self.export(run, kind), [self.name])
             with gr.Tabs(elem_id="eval-tabs") as self.tabs:
-                with gr.Tab("Groups", id="groups"):
-                    self.groups = GroupsTab()
-                with gr.Tab("Metrics", id="metrics"):
-                    self.metrics = MetricsTab()
-                with gr.Tab("Published", id="published"):
-                    self.published = PublishedTab()
-                with gr.Tab("Abstention", id="abstention"):
-                    self.abstention = AbstentionTab()
-                with gr.Tab("Errors", id="errors"):
-                    self.errors = ErrorsTab()
-                with gr.Tab("Time", id="time"):
-                    self.time = TimeTab()
+                self.report = ResultTabs()
                 with gr.Tab("Probes", id="probes"):
                     self.probes = ProbesTab()
         self._connect()
@@ -147,24 +120,20 @@ class ResultPanel:
     @property
     def outputs(self) -> list[Any]:
         """The components that `show` updates."""
-        tabs = [part for tab in self._tabs for part in tab.outputs]
-        return [self.name, self.body, self.heading, self.cards, self.tabs, *tabs, *self.probes.outputs]
-
-    @property
-    def _tabs(self) -> tuple[GroupsTab | MetricsTab | PublishedTab | AbstentionTab | ErrorsTab | TimeTab, ...]:
-        return self.groups, self.metrics, self.published, self.abstention, self.errors, self.time
+        parts = [*self.report.outputs, *self.probes.outputs]
+        return [self.name, self.body, self.heading, self.cards, self.tabs, *parts]
 
     def _connect(self) -> None:
-        groups, probes, name = self.groups, self.probes, self.name
+        report, probes, name = self.report, self.probes, self.name
         listing = [self.tabs, *probes.outputs]
-        axes = [name, groups.axis, groups.metric]
-        gr.on([groups.axis.input, groups.metric.input], self.show_axis, axes, [groups.plot, groups.table], **PRIVATE)
+        axes = [name, report.axis, report.metric]
+        gr.on([report.axis.input, report.metric.input], self.show_axis, axes, [report.plot, report.groups], **PRIVATE)
         lists = [name, probes.metric, probes.group]
         gr.on([probes.metric.input, probes.group.input], self.list_probes, lists, listing, **PRIVATE)
-        self.metrics.table.select(self.list_of_metric, name, listing, **PRIVATE)
-        groups.table.select(self.list_of_group, axes, listing, **PRIVATE)
-        self.abstention.table.select(self.list_of_abstention, [name, groups.metric], listing, **PRIVATE)
-        self.errors.causes.select(self.list_of_cause, [name, groups.metric], listing, **PRIVATE)
+        report.metrics.select(self.list_of_metric, name, listing, **PRIVATE)
+        report.groups.select(self.list_of_group, axes, listing, **PRIVATE)
+        report.abstention.select(self.list_of_abstention, [name, report.metric], listing, **PRIVATE)
+        report.causes.select(self.list_of_cause, [name, report.metric], listing, **PRIVATE)
         opened = probes.table.select(self.show_probe, name, probes.probe_outputs, **PRIVATE)
         opened.then(None, js=SCROLL_TO_PROBE)
 
@@ -177,7 +146,7 @@ class ResultPanel:
             self.body: gr.Column(visible=True),
             self.heading: render_run_heading(report),
             self.cards: render_cards(report),
-            **{part: update for tab in self._tabs for part, update in tab.show(report).items()},
+            **self.report.show(report),
             **self.probes.show(run, default_metric(report)),
         }
 
@@ -197,7 +166,7 @@ class ResultPanel:
 
     def show_axis(self, name: str, axis: str | None, metric: str | None) -> Update:
         """Show the groups of an axis."""
-        return self.groups.show_axis(self.runs.open(name).report, axis, metric)
+        return self.report.show_axis(self.runs.open(name).report, axis, metric)
 
     def list_probes(self, name: str, metric: str | None, group: str | None) -> Update:
         """Turn to the probes of a group."""
@@ -209,8 +178,7 @@ class ResultPanel:
 
     def list_of_group(self, name: str, axis: str, metric: str | None, event: gr.SelectData) -> Update:
         """List the probes of the group that was clicked, by the metric of the column."""
-        header = self.groups.header(self.runs.open(name).report, axis, metric)
-        column = event.index[1]
+        header, column = group_rows(self.runs.open(name).report.by[axis], axis, metric)[0], event.index[1]
         return self.list_probes(name, header[column] if column > 1 else metric, f"{axis}: {event.row_value[0]}")
 
     def list_of_abstention(self, name: str, metric: str | None, event: gr.SelectData) -> Update:

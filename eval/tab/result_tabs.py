@@ -1,4 +1,4 @@
-"""The tabs of a result: groups, metrics, published figures, abstention, errors and time, a class each; their plots."""
+"""The tabs of a result: groups, metrics, published figures, abstention, errors and time; their plots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from eval.reporting.render import (
     GROUP_METRICS,
     PUBLISHED_HEADER,
     abstention_rows,
-    format_figure,
     format_fraction,
     group_rows,
     headlines,
@@ -34,6 +33,10 @@ SOFT = "#968a76"
 
 INK, RIBBON, MOSS, VIOLET = "#4d86b5", "#c0552f", "#6a9a5f", "#8a74c4"
 
+MEASURED_BY_OTHERS = "Measured by others, under their own conditions; ours with its 95 % interval."
+NOT_PUBLISHED = "There are no published figures for these metrics."
+NO_READER = "This run had no reader, so no question was answered or declined."
+
 
 def table_value(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
     """The value of a table whose columns depend on the run."""
@@ -52,144 +55,90 @@ def default_metric(report: Report) -> str | None:
     return next((m for m in GROUP_METRICS if m in report.metrics), next((m for _, m in metric_choices(report)), None))
 
 
-class GroupsTab:
-    """One metric of every group of probes, as a plot and a table."""
+class ResultTabs:
+    """The components of the tabs."""
 
     def __init__(self) -> None:
-        with gr.Row(elem_classes="memoir-filters"):
-            self.axis = gr.Radio(label="Group by", min_width=250, elem_id="eval-axis")
-            self.metric = gr.Dropdown(label="Metric", min_width=220, elem_id="eval-metric")
-        self.plot = gr.Plot(show_label=False, elem_id="eval-plot")
-        self.table = build_table("eval-groups", "Click a cell to list its probes", clickable=True)
-        self.outputs: list[Any] = [self.axis, self.metric, self.plot, self.table]
+        with gr.Tab("Groups", id="groups"):
+            with gr.Row(elem_classes="memoir-filters"):
+                self.axis = gr.Radio(label="Group by", min_width=250, elem_id="eval-axis")
+                self.metric = gr.Dropdown(label="Metric", min_width=220, elem_id="eval-metric")
+            self.plot = gr.Plot(show_label=False, elem_id="eval-plot")
+            self.groups = build_table("eval-groups", "Click a cell to list its probes", clickable=True)
+        with gr.Tab("Metrics", id="metrics"):
+            self.metrics = build_table("eval-figures", "Click a metric to list its probes", clickable=True)
+        with gr.Tab("Published", id="published"):
+            self.published_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
+            widths = (13, 15, 7, 14, 28, 23)
+            self.published = build_table("eval-published", "Published figures and ours", widths=widths)
+        with gr.Tab("Abstention", id="abstention"):
+            self.abstention_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
+            headers = ("Question", "Answered", "Declined")
+            self.abstention = build_table("eval-abstained", "Click a count to list its probes", headers, clickable=True)
+            self.curve = gr.Plot(show_label=False, elem_id="eval-curve")
+        with gr.Tab("Errors", id="errors"):
+            self.errors_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
+            label = "Wrong answers by cause; click one to list them"
+            self.causes = build_table("eval-causes", label, ("Cause", "Answers"), clickable=True)
+            self.skips = build_table("eval-skips", "Parts of the files that were not used", ("Reason", "Count"))
+        with gr.Tab("Time", id="time"):
+            self.nodes = gr.Plot(show_label=False, elem_id="eval-nodes")
+            self.timing = build_table("eval-timing", "Milliseconds per question, and the cost of storing")
+            self.costs = gr.HTML(padding=False)
+        self.outputs: list[Any] = list(vars(self).values())
 
     def show(self, report: Report) -> Update:
-        """Show the first axis that has groups."""
+        """Show a report, its groups by the first axis that has any."""
         axes = [
             axis for axis in AXES if len(report.by.get(axis, {})) > 1 or (axis == "ability" and report.by.get(axis))
         ]
         axis, metric = next(iter(axes), None), default_metric(report)
+        metrics = {name: report.metrics[name] for _, name in metric_choices(report)}
+        rows = [(metric_name(metric), value, n, metric) for metric, value, n in metric_rows(metrics)]
+        published, nodes = published_rows(report), {k: v for k, v in report.timing.items() if isinstance(v, Mapping)}
         return {
             self.axis: gr.Radio(axes, value=axis),
             self.metric: gr.Dropdown(metric_choices(report), value=metric),
             **self.show_axis(report, axis, metric),
+            self.metrics: table_value(("what", "value [95 %]", "questions", "metric"), rows),
+            self.published_remark: hint(MEASURED_BY_OTHERS if published else NOT_PUBLISHED),
+            self.published: gr.Dataframe(table_value(PUBLISHED_HEADER, published), visible=bool(published)),
+            self.abstention_remark: hint("" if report.abstention else NO_READER),
+            self.abstention: _table(abstention_rows(report)),
+            self.curve: _plot(draw_abstention(report.curve) if report.curve is not None else None),
+            self.errors_remark: hint(_describe_errors(report)),
+            self.causes: _table([(name, n) for name, n in report.causes.items() if n]),
+            self.skips: _table(list(report.skips.items())),
+            self.nodes: _plot(draw_timing(nodes) if nodes else None),
+            self.timing: table_value(("step", "p50", "p95"), timing_rows(report.timing)),
+            self.costs: hint(_describe_costs(report)),
         }
 
     def show_axis(self, report: Report, axis: str | None, metric: str | None) -> Update:
         """Show the groups of an axis by a metric."""
         groups = report.by.get(axis or "", {})
         values = {name: figures[metric] for name, figures in groups.items() if metric and metric in figures}
-        header, rows = self.header(report, axis, metric), group_rows(groups)[1]
-        for row in rows:
-            missing = len(header) - len(row)
-            row += [format_figure(values[row[0]]) if row[0] in values else ""] * missing
+        header, rows = group_rows(groups, axis or "", metric)
         figure = draw_groups(metric_name(metric or ""), values) if values else None
         return {
-            self.plot: gr.Plot(figure, visible=figure is not None),
-            self.table: gr.Dataframe(table_value([metric_name(name) for name in header], rows), visible=bool(rows)),
-        }
-
-    def header(self, report: Report, axis: str | None, metric: str | None) -> list[str]:
-        """The columns of the table: the axis, n, the metrics that tell groups apart, and the chosen one."""
-        header = group_rows(report.by.get(axis or "", {}))[0]
-        return [axis or "", *header[1:], *([metric] if metric and metric not in header else [])]
-
-
-class MetricsTab:
-    """All metrics of a run."""
-
-    def __init__(self) -> None:
-        self.table = build_table("eval-figures", "Click a metric to list its probes", clickable=True)
-        self.outputs: list[Any] = [self.table]
-
-    def show(self, report: Report) -> Update:
-        """Show the metrics of a report."""
-        metrics = {name: report.metrics[name] for _, name in metric_choices(report)}
-        rows = [(metric_name(metric), value, n, metric) for metric, value, n in metric_rows(metrics)]
-        return {self.table: table_value(("what", "value [95 %]", "questions", "metric"), rows)}
-
-
-class PublishedTab:
-    """The figures that others published, beside ours."""
-
-    def __init__(self) -> None:
-        self.head = gr.HTML(padding=False, elem_classes="memoir-remark")
-        widths = (13, 15, 7, 14, 28, 23)
-        self.table = build_table("eval-published", "Published figures and ours", widths=widths)
-        self.outputs: list[Any] = [self.head, self.table]
-
-    def show(self, report: Report) -> Update:
-        """Show the published figures for the metrics of a report."""
-        rows = published_rows(report)
-        text = "Measured by others, under their own conditions; ours with its 95 % interval."
-        return {
-            self.head: hint(text if rows else "There are no published figures for these metrics."),
-            self.table: gr.Dataframe(table_value(PUBLISHED_HEADER, rows), visible=bool(rows)),
+            self.plot: _plot(figure),
+            self.groups: gr.Dataframe(table_value([metric_name(name) for name in header], rows), visible=bool(rows)),
         }
 
 
-class AbstentionTab:
-    """What was answered and declined, of what can and what cannot be answered."""
-
-    def __init__(self) -> None:
-        self.head = gr.HTML(padding=False, elem_classes="memoir-remark")
-        headers = ("Question", "Answered", "Declined")
-        self.table = build_table("eval-abstained", "Click a count to list its probes", headers, clickable=True)
-        self.curve = gr.Plot(show_label=False, elem_id="eval-curve")
-        self.outputs: list[Any] = [self.head, self.table, self.curve]
-
-    def show(self, report: Report) -> Update:
-        """Show the abstentions of a report."""
-        rows = abstention_rows(report)
-        figure = draw_abstention(report.curve) if report.curve is not None else None
-        return {
-            self.head: hint("" if rows else "This run had no reader, so no question was answered or declined."),
-            self.table: gr.Dataframe([list(row) for row in rows], visible=bool(rows)),
-            self.curve: gr.Plot(figure, visible=figure is not None),
-        }
+def _table(rows: Sequence[Sequence[object]]) -> gr.Dataframe:
+    return gr.Dataframe([list(row) for row in rows], visible=bool(rows))
 
 
-class ErrorsTab:
-    """Where wrong answers went wrong, and what of the files was not used."""
-
-    def __init__(self) -> None:
-        self.head = gr.HTML(padding=False, elem_classes="memoir-remark")
-        label = "Wrong answers by cause; click one to list them"
-        self.causes = build_table("eval-causes", label, ("Cause", "Answers"), clickable=True)
-        self.skips = build_table("eval-skips", "Parts of the files that were not used", ("Reason", "Count"))
-        self.outputs: list[Any] = [self.head, self.causes, self.skips]
-
-    def show(self, report: Report) -> Update:
-        """Show the errors of a report."""
-        causes = [[name, n] for name, n in report.causes.items() if n]
-        none = "No wrong answers with known evidence." if report.causes else "This run had no reader."
-        unread = "".join(f" {n:,} replies of the {by} could not be read." for by, n in report.unreadable.items())
-        unjudged = f" No judge has given: {', '.join(report.unjudged)}." if report.unjudged else ""
-        skips = [[reason, n] for reason, n in report.skips.items()]
-        return {
-            self.head: hint(f"{'' if causes else none}{unread}{unjudged}".strip()),
-            self.causes: gr.Dataframe(causes, visible=bool(causes)),
-            self.skips: gr.Dataframe(skips, visible=bool(skips)),
-        }
+def _plot(figure: Plot | None) -> gr.Plot:
+    return gr.Plot(figure, visible=figure is not None)
 
 
-class TimeTab:
-    """How long each node took, and what was spent on language models."""
-
-    def __init__(self) -> None:
-        self.plot = gr.Plot(show_label=False, elem_id="eval-nodes")
-        self.table = build_table("eval-timing", "Milliseconds per question, and the cost of storing")
-        self.notes = gr.HTML(padding=False)
-        self.outputs: list[Any] = [self.plot, self.table, self.notes]
-
-    def show(self, report: Report) -> Update:
-        """Show the times of a report."""
-        nodes = {node: took for node, took in report.timing.items() if isinstance(took, Mapping)}
-        return {
-            self.plot: gr.Plot(draw_timing(nodes) if nodes else None, visible=bool(nodes)),
-            self.table: table_value(("step", "p50", "p95"), timing_rows(report.timing)),
-            self.notes: hint(_describe_costs(report)),
-        }
+def _describe_errors(report: Report) -> str:
+    none = "No wrong answers with known evidence." if report.causes else "This run had no reader."
+    unread = "".join(f" {n:,} replies of the {by} could not be read." for by, n in report.unreadable.items())
+    unjudged = f" No judge has given: {', '.join(report.unjudged)}." if report.unjudged else ""
+    return f"{'' if any(report.causes.values()) else none}{unread}{unjudged}".strip()
 
 
 def _describe_costs(report: Report) -> str:

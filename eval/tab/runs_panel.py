@@ -10,11 +10,11 @@ from eval.benchmarks import BENCHMARKS
 from eval.rating import sheet
 from eval.rating.sheet import Reply
 from eval.rating.summary import summarise, to_markdown
-from eval.reporting.compare import compare_runs
-from eval.reporting.render import (
+from eval.reporting.compare import (
     COMPARISON_HEADER,
     COMPARISON_NOTE,
     FLIP_HEADER,
+    compare_runs,
     comparison_markdown,
     comparison_rows,
     flip_rows,
@@ -22,7 +22,7 @@ from eval.reporting.render import (
 from eval.runs.experiment import changed_settings
 from eval.runs.run import Run, Runs
 from eval.tab.downloads import Download, connect_download
-from eval.tab.open_runs import count_answers
+from eval.tab.drill_down import count_answers
 from eval.tab.views import describe_run, metric_name, render_run_card, screen_order
 from memory.errors import MemoirError
 from memory.formatting import format_time
@@ -135,19 +135,21 @@ class RunsPanel:
     def show(self) -> Update:
         """List the runs, none selected."""
         runs = self.runs.all()
-        return {
-            self.table: [_row(run) for run in runs],
-            self.selected: "",
-            self.card: "" if runs else hint("No runs yet."),
-            self.actions: gr.Row(visible=False),
-            self.rating: gr.Column(visible=False),
-            self.confirm: gr.Group(visible=False),
-            **self._hide_comparison(),
-        }
+        selection = self._show_selection(None) | {self.card: "" if runs else hint("No runs yet.")}
+        return {self.table: [_row(run) for run in runs], **selection}
 
-    def _hide_comparison(self) -> Update:
-        hidden = {self.flips: gr.Dataframe(visible=False), self.differences: gr.Dataframe(visible=False)}
-        return {self.outcome: "", **hidden, self.download: gr.Button(visible=False)}
+    def _show_selection(self, run: Run | None) -> Update:
+        return {
+            self.selected: run.name if run else "",
+            self.card: render_run_card(run) if run else "",
+            self.actions: gr.Row(visible=run is not None),
+            self.rating: gr.Column(visible=run is not None and run.has_reader),
+            self.confirm: gr.Group(visible=False),
+            self.outcome: "",
+            self.flips: gr.Dataframe(visible=False),
+            self.differences: gr.Dataframe(visible=False),
+            self.download: gr.Button(visible=False),
+        }
 
     def select(self, event: gr.SelectData) -> Update:
         """Show the run whose row was clicked, and those it can be compared with."""
@@ -155,14 +157,9 @@ class RunsPanel:
         others = [r for r in self.runs.all() if r.spec.benchmark == run.spec.benchmark and r.name != run.name]
         choices = [(describe_run(other), other.name) for other in others]
         return {
-            self.selected: run.name,
-            self.card: render_run_card(run),
-            self.actions: gr.Row(visible=True),
-            self.rating: gr.Column(visible=run.has_reader),
+            **self._show_selection(run),
             self.other: gr.Dropdown(choices, value=choices[0][1] if choices else None, interactive=bool(choices)),
             self.compare: gr.Button(interactive=bool(choices)),
-            self.confirm: gr.Group(visible=False),
-            **self._hide_comparison(),
         }
 
     def show_comparison(self, name: str, other: str | None) -> Update:

@@ -1,7 +1,5 @@
 """Render runs and probes as HTML, from the templates in assets/web/templates."""
 
-from typing import Any
-
 from markupsafe import Markup
 
 from eval.metrics.intervals import INTERVALS
@@ -10,7 +8,7 @@ from eval.reporting.report import Report
 from eval.runs.experiment import changed_settings
 from eval.runs.run import Run
 from eval.tab.runner import Plan, RunStatus
-from eval.types import Figure, Sample
+from eval.types import Sample
 from memory.formatting import clip, format_count, format_duration, format_time
 from memory.tab.parts import hint, progress_bar, render
 
@@ -68,18 +66,8 @@ def render_run_heading(report: Report) -> Markup:
 def render_cards(report: Report) -> Markup:
     """Render the metrics to look at first."""
     cards = sorted(headlines(report, len(report.metrics)), key=lambda card: screen_order(card[0]))
-    return render("metric_cards.html", cards=[_card(name, figure) for name, figure in cards[:CARDS]])
-
-
-def _card(metric: str, figure: Figure) -> dict[str, Any]:
-    bounds = {name: format_fraction(getattr(figure, name)) for name in ("value", "low", "high")}
-    return {
-        "name": metric_name(metric),
-        "metric": metric,
-        **bounds,
-        "n": figure.n,
-        "meaning": METRICS[metric]["meaning"],
-    }
+    shown = [(name, metric_name(name), figure, METRICS[name]["meaning"]) for name, figure in cards[:CARDS]]
+    return render("metric_cards.html", cards=shown, fraction=format_fraction)
 
 
 def render_table_notes(plan: Plan) -> Markup:

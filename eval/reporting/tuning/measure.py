@@ -1,20 +1,20 @@
 """Leave one benchmark out: choose the constants on the tuning halves of all others, and report its reporting half."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
 from eval.metrics.intervals import INTERVALS
-from eval.metrics.significance import SIGNIFICANT, TESTED, Difference, holm
+from eval.metrics.significance import TESTED, Difference, stars
 from eval.reporting.render import markdown_table
 from eval.reporting.results import LINES, available
 from eval.reporting.tuning import choice
-from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial, Values
-from eval.reporting.tuning.players import Measurements, Part, PartValues, play
+from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial
+from eval.reporting.tuning.players import Measurements, Part, play
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings
-from eval.runs.halves import HALVES
+from eval.runs.halves import HALVES, Half
 from eval.runs.provenance import code_version, machine
 from eval.types import Figure, Watch
 from memory.embedding.embedder import Embedder
@@ -90,30 +90,21 @@ def measure(
 def _tune(measured: Measurements, benchmarks: Sequence[str], today: Constants, watch: Watch) -> Tuning:
     everything = [Part(benchmark, half) for benchmark in benchmarks for half in HALVES]
 
-    def on_everything(constants: Constants) -> Values:
-        return _by_benchmark(measured.measure(constants, everything))
-
-    in_view = choice.choose(on_everything, lambda done, total: watch("everything in view", done, total))
-    tried = choice.trials(on_everything, in_view)
+    in_view = choice.choose(partial(measured.measure, everything), partial(watch, "everything in view"))
+    tried = choice.trials(partial(measured.measure, everything), in_view)
     left_out = []
     for name in benchmarks:
-        chosen = _choose_without(name, measured, benchmarks, watch)
+        others = [Part(other, "tuning") for other in benchmarks if other != name]
+        chosen = choice.choose(partial(measured.measure, others), partial(watch, f"without {name}"))
         left_out.append(_leave_out(name, measured, chosen, in_view, today))
     return Tuning(today, in_view, tuple(tried), tuple(left_out), measured.settings, machine(), code_version())
 
 
-def _choose_without(name: str, measured: Measurements, benchmarks: Sequence[str], watch: Watch) -> Constants:
-    """The constants for the tuning halves of the other benchmarks."""
-    others = [Part(other, "tuning") for other in benchmarks if other != name]
-    return choice.choose(
-        lambda constants: _by_benchmark(measured.measure(constants, others)),
-        lambda done, total: watch(f"without {name}", done, total),
-    )
-
-
 def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Constants, today: Constants) -> LeftOut:
-    part, tuning = Part(name, "reporting"), Part(name, "tuning")
-    left_out, seen, chat = (measured.measure(constants, [part])[part] for constants in (chosen, in_view, today))
+    def measure_half(half: Half, constants: Constants) -> Sequence[ProbeValue]:
+        return measured.measure([Part(name, half)], constants)[name]
+
+    left_out, seen, chat = (measure_half("reporting", constants) for constants in (chosen, in_view, today))
     return LeftOut(
         name,
         chosen,
@@ -123,21 +114,13 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
         choice.change(seen, left_out),
         choice.change(chat, left_out),
         {
-            constant: choice.paired(left_out, measured.measure({**chosen, constant: value}, [part])[part])
+            constant: choice.paired(left_out, measure_half("reporting", {**chosen, constant: value}))
             for constant, value in choice.off().items()
             if chosen[constant] != value
         },
         len({each.history for each in left_out}),
-        len(measured.measure(in_view, [tuning])[tuning]),
+        len(measure_half("tuning", in_view)),
     )
-
-
-def _by_benchmark(values: PartValues) -> Values:
-    """The values of both halves of a benchmark together."""
-    found: dict[str, list[ProbeValue]] = defaultdict(list)
-    for part, of_part in values.items():
-        found[part.benchmark].extend(of_part)
-    return found
 
 
 # --- the tables
@@ -180,9 +163,9 @@ def _left_out(left_out: Sequence[LeftOut]) -> str:
             str(each.tuning),
             _points(each.figure),
             _points(each.in_view),
-            _interval(each.lost),
+            _change(each.lost.value, each.lost.low, each.lost.high),
             _points(each.today),
-            _interval(each.gained),
+            _change(each.gained.value, each.gained.low, each.gained.high),
         ]
         for each in left_out
     ]
@@ -194,20 +177,15 @@ def _left_out(left_out: Sequence[LeftOut]) -> str:
 
 
 def _without(left_out: Sequence[LeftOut]) -> str:
-    tested = [(constant, each) for constant in GRID for each in left_out if constant in each.without]
-    corrected = holm([each.without[constant].p for constant, each in tested])
-    cells = dict.fromkeys(((constant, each.benchmark) for constant in GRID for each in left_out), "off")
-    for (constant, each), p in zip(tested, corrected, strict=True):
-        change = each.without[constant]
-        star = "*" if p < SIGNIFICANT else ""
-        cells[constant, each.benchmark] = (
-            f"{100 * change.difference:+.1f}{star} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
-        )
+    changes = {(name, each.benchmark): change for each in left_out for name, change in each.without.items()}
+    starred = stars({at: change.p for at, change in changes.items()})
+    cells = {at: _change(d.difference, d.low, d.high, starred[at]) for at, d in changes.items()}
+    benchmarks = [each.benchmark for each in left_out]
     rows = [
-        [f"no {LABELS.get(constant, _short(constant))}", *(cells[constant, each.benchmark] for each in left_out)]
-        for constant in GRID
+        [f"no {LABELS.get(name, _short(name))}", *(cells.get((name, benchmark), "off") for benchmark in benchmarks)]
+        for name in GRID
     ]
-    return markdown_table(rows, ["", *(each.benchmark for each in left_out)])
+    return markdown_table(rows, ["", *benchmarks])
 
 
 def _choices(found: Tuning) -> str:
@@ -243,8 +221,8 @@ def _points(figure: float) -> str:
     return f"{100 * figure:.1f}"
 
 
-def _interval(change: Figure) -> str:
-    return f"{100 * change.value:+.1f} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
+def _change(value: float, low: float, high: float, star: str = "") -> str:
+    return f"{100 * value:+.1f}{star} [{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
 def _short(name: str) -> str:

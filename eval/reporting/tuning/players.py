@@ -32,7 +32,7 @@ from eval.play.engines.schedule import WorkerFailed
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models, load_models
 from eval.play.prediction import ranking
-from eval.reporting.tuning.choice import FIGURES, Constants, ProbeValue, with_constants
+from eval.reporting.tuning.choice import FIGURES, Constants, ProbeValue, Values, with_constants
 from eval.runs.experiment import Experiment
 from eval.runs.halves import Half
 from eval.types import History, Prediction, Probe, Sample
@@ -132,7 +132,6 @@ class Part:
 
 PartValues = Mapping[Part, Sequence[ProbeValue]]
 Work = Sequence[tuple[Part, History]]
-MeasureAll = Callable[[Constants, Collection[Part]], Iterable[PartValues]]
 
 
 class Player:
@@ -178,27 +177,29 @@ def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
 
 
 class Measurements:
-    """What was measured, so that no setting is measured twice; `measure` measures on all histories."""
+    """What was measured, so that no setting is measured twice; `measure` gives each process's values."""
 
-    def __init__(self, measure: MeasureAll) -> None:
-        self._measure_all = measure
-        self._kept: dict[tuple[tuple[float, ...], Part], Sequence[ProbeValue]] = {}
+    def __init__(self, measure: Callable[[Constants, Collection[Part]], Iterable[PartValues]]) -> None:
+        self._measure = measure
+        self._kept: dict[tuple[float, ...], dict[Part, list[ProbeValue]]] = {}
 
     @property
     def settings(self) -> int:
         """How many settings were measured."""
-        return len({values for values, _ in self._kept})
+        return len(self._kept)
 
-    def measure(self, constants: Constants, parts: Collection[Part]) -> PartValues:
-        """The values of every probe with evidence in these parts."""
-        values = tuple(constants.values())
-        missing = [part for part in parts if (values, part) not in self._kept]
-        together: dict[Part, list[ProbeValue]] = {part: [] for part in missing}
-        for found in self._measure_all(constants, missing) if missing else ():
-            for part, of_part in found.items():
-                together[part].extend(of_part)
-        self._kept |= {(values, part): of_part for part, of_part in together.items()}
-        return {part: self._kept[values, part] for part in parts}
+    def measure(self, parts: Collection[Part], constants: Constants) -> Values:
+        """The values of every probe with evidence in these parts, those of a benchmark's halves together."""
+        kept = self._kept.setdefault(tuple(constants.values()), {})
+        if missing := [part for part in parts if part not in kept]:
+            kept |= {part: [] for part in missing}
+            for found in self._measure(constants, missing):
+                for part, values in found.items():
+                    kept[part].extend(values)
+        together: dict[str, list[ProbeValue]] = defaultdict(list)
+        for part in parts:
+            together[part.benchmark].extend(kept[part])
+        return together
 
 
 @contextmanager
