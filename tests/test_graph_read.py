@@ -273,6 +273,17 @@ def test_a_message_that_only_asks_is_found_where_nothing_else_is(services, marlo
     assert [hit.memory.text for hit in found.hits if hit.kept] == ["did i tell you that i quit smoking"]
 
 
+def test_what_was_only_asked_is_neither_an_answer_nor_the_closest_memory(services, marlow):
+    quill = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill", kept_apart=False)))
+    for asked in ("where do you live?", "hi there! where are you from?", "anything i shouldn't eat?"):
+        quill.say(asked)
+    quill.say("i've booked a week in Lisbon for may, and what did i say about my boss?")
+    later = quill.again(chat_id="later")
+    assert "?" not in later.say("where do i live?").reading.answer
+    assert "boss" not in later.say("where did i book a week?").reading.answer
+    assert later.say("could you tell me where i booked a week").reading.answer.startswith("Lisbon.")
+
+
 def test_a_follow_up_is_about_the_question_before_it(marlow):
     marlow.say("Where is Zebulon?")
     marlow.say("Did I adopt a greyhound?")

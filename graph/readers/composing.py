@@ -12,11 +12,12 @@ from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, frame_of
 from graph.readers.updates import SUFFICIENT, answers, current_note
 from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
+from graph.understanding.parts import tells
 from graph.understanding.question import Question
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search.tokens import terms
-from memory.types import Hit, TimeSpan
+from memory.types import SEMANTIC, Hit, TimeSpan
 
 Quoted = tuple[Note, str, str]
 """A note, the words before its quote, and the quote."""
@@ -90,7 +91,7 @@ def is_same_claim(note: Note, other: Note) -> bool:
 def _nearest_lines(question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime) -> list[Quoted]:
     """The few notes that are most likely, to show where none is surely the answer.
 
-    None if it asks about someone who is not remembered.
+    None if it asks about someone who is not remembered; what only asks tells nothing.
     """
     if question.unknown_names:
         return []
@@ -98,7 +99,8 @@ def _nearest_lines(question: Question, notes: Sequence[Note], hits: Sequence[Hit
     # A fact and the turn that states it say the same.
     distinct: dict[object, Note] = {}
     for note in notes:
-        if meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY:
+        is_told = note.memory.store in SEMANTIC or tells(note.quote)
+        if is_told and meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY:
             distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
     return [_as_line(note, question, asked_at) for note in islice(distinct.values(), MAX_NEAREST)]
 

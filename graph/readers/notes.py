@@ -15,6 +15,7 @@ from graph.language.people import ADDRESSEE, SPEAKER
 from graph.readers.line_reader import LineReader
 from graph.readers.lines import Line
 from graph.state import USER, Note
+from graph.understanding.acts import is_marked
 from graph.understanding.parts import tells
 from graph.understanding.question import Question
 from graph.understanding.sentences import spans, split
@@ -101,6 +102,8 @@ def take_notes(
     read = reader.read(_to_read(question, times), asked_on, lines)
     for memory, line, found in zip(memories, lines, read, strict=True):
         quote = _sentences_at(line.text, *found.span)
+        if is_marked(quote) and not tells(quote):  # what only asks answers nothing
+            continue
         of_kin = of_user_alone and tells_of_kin(quote)
         note = Note(
             memory,

@@ -16,6 +16,12 @@ Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes o
 _PASSED = "(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)"
 _LEFT = "(?:(?:left|more|now|to go|is it|are there|is left|are left|do (?:i|we) have) ){0,3}"
 
+REQUEST = (
+    r"\W*(?:(?:and|so|but|ok|okay|hey|please|wait|sorry)\W+)?(?:(?:do|can|could|would|will) (?:you|u) (?:\w+ )?)?"
+    r"(?:know|remember|recall|(?:tell|remind|show|give) me)\b"
+)
+"""Begins what asks for something in the form of another question: "can you remind me what I'm allergic to"."""
+
 _OTHER_WH = r"\b(?:who|whom|whose|what|which|where|why|how)\b"
 _WHEN = (
     rf"^(?!\W*<AUXILIARY> (?!(?:you|u)\b))(?:(?!{_OTHER_WH}).)*?\bwhen\b"
@@ -33,7 +39,7 @@ _EXPECTS: Mapping[Expects, re.Pattern[str]] = {
     "number": any_word("how (?:many|much|old|often|far|tall|big)"),
     "person": any_word("who(?:m|se)?"),
     "place": any_word("where|(?:what|which) (?:city|country|place|town)"),
-    "yes or no": pattern(r"^\W*<AUXILIARY>\b"),
+    "yes or no": pattern(rf"^(?!{REQUEST})\W*<AUXILIARY>\b"),
 }
 
 _FRAME = frozenset(

@@ -7,6 +7,7 @@ from typing import Literal
 
 from graph.language.patterns import first_search, pattern, patterns
 from graph.language.people import singular
+from graph.understanding.question import REQUEST
 from graph.understanding.sentences import split
 
 Recap = Literal["just", "today", "last time", "so far", "about me"]
@@ -43,7 +44,7 @@ _RECAPS: tuple[tuple[Recap, str], ...] = (
 )
 _ASKS_RECAP = [(kind, pattern(rf"\A{source}\W*\Z")) for kind, source in _RECAPS]
 
-_LEAD = r"\A\W*(?:(?:and|so|but|ok|hey|wait|sorry)\W+)?(?:(?:do you (?:know|remember)|tell me|remind me) )?"
+_LEAD = rf"\A(?:{REQUEST} |\W*(?:(?:and|so|but|ok|hey|wait|sorry)\W+)?)"
 _NAME = (
     r"(?P<name>(?!(?:my|our|your|the|an?|this|that|these|those|s?he|it|they|you|u|i|we|there|in|on|at|to|me|going)\b)"
     r"[^\W\d_][\w.'-]*(?: [^\W\d_][\w.'-]*){0,2}?)"
@@ -57,7 +58,7 @@ _ASKS_PERSON = patterns(
             rf"who(?:'?s| is| was) {_NAME}(?: to me)?",
             rf"who {_NAME} (?:is|was)(?: to me)?",
             rf"what(?:'?s| is| was) {_NAME} to me",
-            rf"what(?:'?s| is| was) (?:my|our) {_KIND}(?P<called>'? names?|(?:'s)? names?| called| named)",
+            rf"(?:what(?:'?s| is| was) )?(?:my|our) {_KIND}(?P<called>'? names?|(?:'s)? names?| called| named)",
             r"(?P<called>what(?:'?s| is) my (?:own |first |full |given )?name|what am i called|who am i"
             r"|what (?:should|do) (?:you|u) call me)",
             r"(?:(?:if )?(?:i|we) have|do (?:i|we)(?: actually| even| still)? have|have (?:i|we)(?: got)?)"
