@@ -93,8 +93,9 @@ class Note:
 
     `relevance` is the probability that the passage answers the question, with these `words` of it; `sure` is the
     probability that they are the right ones, and `yes` that it says yes, if the question asks yes or no. `by_user`
-    marks the user's own words, `of_other` what somebody says of themselves who is not asked about, `of_other_time` a
-    passage from another time than the question asks about. `says` is a chat model's note in its own words.
+    marks the user's own words, `by_persona` what the persona said of itself where it is asked for that, `of_other` what
+    somebody says of themselves who is not asked about, `of_other_time` a passage from another time than the question
+    asks about. `says` is a chat model's note in its own words.
     """
 
     memory: Memory
@@ -107,6 +108,7 @@ class Note:
     sure: float = 0.0
     yes: float = 0.0
     by_user: bool = False
+    by_persona: bool = False
     says: str = ""
 
     @property

@@ -52,20 +52,21 @@ _NAME = (
 _KIND = "<QUALITY>(?P<kind>(?:<SOMEBODY>|<ANIMALS>|sibling|pet|animal|parent|children)s?)"
 _END = r"(?: again| then| at all| or not)?\W*\Z"
 _ASKS_PERSON = patterns(
+    rf"\A{REQUEST} (?:my|our) {_KIND}(?P<called>'?s? names?){_END}",
     *(
         rf"{_LEAD}{source}{_END}"
         for source in (
             rf"who(?:'?s| is| was) {_NAME}(?: to me)?",
             rf"who {_NAME} (?:is|was)(?: to me)?",
             rf"what(?:'?s| is| was) {_NAME} to me",
-            rf"(?:what(?:'?s| is| was) )?(?:my|our) {_KIND}(?P<called>'? names?|(?:'s)? names?| called| named)",
+            rf"what(?:'?s| is| was) (?:my|our) {_KIND}(?P<called>'? names?|(?:'s)? names?| called| named)",
             r"(?P<called>what(?:'?s| is) my (?:own |first |full |given )?name|what am i called|who am i"
             r"|what (?:should|do) (?:you|u) call me)",
             r"(?:(?:if )?(?:i|we) have|do (?:i|we)(?: actually| even| still)? have|have (?:i|we)(?: got)?)"
             rf"(?: any| an?| some)? {_KIND}",
             "am i (?:really |still )?(?P<status>married|single|an only child)",
         )
-    )
+    ),
 )
 _IMPLIES = {"married": ("spouse", True), "single": ("partner", False), "an only child": ("sibling", False)}
 """Relation that a status implies, and whether the user then has such a person."""
