@@ -281,6 +281,7 @@ def test_what_was_only_asked_is_neither_an_answer_nor_the_closest_memory(service
     later = quill.again(chat_id="later")
     assert "?" not in later.say("where do i live?").reading.answer
     assert "boss" not in later.say("where did i book a week?").reading.answer
+    assert "related" not in later.say("whats the capital of france?").reading.answer
     assert later.say("could you tell me where i booked a week").reading.answer.startswith("Lisbon.")
 
 

@@ -187,8 +187,6 @@ def why_unanswered(
 def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: TimeSpan | None) -> str:
     if reason == "outside the known time" and known is not None:
         return f"My memories run from {describe_day(known.start)} to {describe_day(known.end)}."
-    if reason == "nothing found":
-        return "I remember nothing about that."
     if reason == "premise contradicted":
         best = max((note for note in notes if note.of_other or note.of_other_time), key=lambda note: note.relevance)
         when = describe_span(best.when) if best.when is not None else describe_day(best.memory.said_at)
@@ -199,7 +197,7 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
         return f"The closest thing I remember {origin}: “{quote}”"
     if question.unknown_names:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."
-    return "I remember something related, but not the answer."
+    return "I remember nothing about that."
 
 
 def _cut_to_fit(quoted: Sequence[Quoted], question: Question) -> list[Quoted]:
