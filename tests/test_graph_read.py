@@ -306,6 +306,15 @@ def test_told_and_asked_in_one_message_are_both_answered(marlow):
     assert answer.stored.memories == 1
 
 
+def test_two_questions_in_one_message_are_both_answered(marlow):
+    marlow.say("my boss is called Debbie")
+    reading = marlow.say("who is my boss? and when did i adopt Biscuit?").reading
+    assert "Debbie is your boss" in reading.answer
+    assert "3 March 2024" in reading.answer
+    assert [citation.number for citation in reading.citations] == [1, 2]
+    assert "[2]" in reading.answer
+
+
 def test_what_is_told_is_said_back_with_its_date(marlow):
     reading = marlow.say("I planted a quince tree yesterday.").reading
     assert "30 June 2024" in reading.answer

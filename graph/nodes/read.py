@@ -20,10 +20,11 @@ from graph.replies.people import introduce_self
 from graph.replies.phrases import NEWS, SMALL_TALK, acknowledge, confirm, manner, reply
 from graph.replies.recaps import recap
 from graph.replies.reminders import remind
-from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
+from graph.state import CITATION, Ask, Citation, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
 from graph.understanding.acts import CRISIS, LOSS, is_marked
 from graph.understanding.parts import ABOUT_PERSONA, ABOUT_USER, WHO_ARE_YOU
 from graph.understanding.question import asks_of_persona, expected
+from graph.understanding.requests import parse_person
 from graph.understanding.sentences import capitalise, split
 from memory.errors import MemoirError
 from memory.formatting import without_folders
@@ -117,11 +118,8 @@ async def _read(state: TurnState, services: Services, revision: Revision | None)
     # A chat model answers in its own words; that the rest was stored is shown beside the message.
     if is_told and not uses_chat_model(services):
         acknowledged = acknowledge(message, ask, services.bank)
-    asked = message.question.text
-    is_of_life = asks_of_persona(asked) and not (message.small_talk == WHO_ARE_YOU and expected(asked) == "person")
-    of_persona = message.small_talk in ABOUT_PERSONA and is_of_life
-    if message.classes.is_question or message.person or of_persona:
-        output = await _answered(reader_input)
+    if message.classes.is_question or message.person or _asks_of_life(message):
+        output = await _answered_each(reader_input)
         is_all = message.small_talk == ABOUT_USER or not message.classes.is_question or len(split(ask.text)) == 1
         if message.small_talk and is_all and output.reading.abstained and not message.person:
             said = await asyncio.to_thread(_small_talk, ask, message, services.bank)
@@ -130,6 +128,32 @@ async def _read(state: TurnState, services: Services, revision: Revision | None)
         output = await asyncio.to_thread(_reminded, ask, message, hits, services)
     answer = PARAGRAPH_BREAK.join(filter(None, [acknowledged, output.reading.answer]))
     return {"reading": replace(output.reading, answer=answer), "hits": output.hits, "trace": (output.line,)}
+
+
+def _asks_of_life(message: Message) -> bool:
+    """Whether small talk asks what the persona's card or life may say; "who are you?" has a reply of its own."""
+    asked = message.question.text
+    is_introduction = message.small_talk == WHO_ARE_YOU and expected(asked) == "person"
+    return message.small_talk in ABOUT_PERSONA and asks_of_persona(asked) and not is_introduction
+
+
+async def _answered_each(reader_input: ReaderInput) -> ReaderOutput:
+    """The answers to the questions of a message, one below the other."""
+    message = reader_input.message
+    if not message.questions or uses_chat_model(reader_input.services):
+        return await _answered(reader_input)
+    asked = [replace(message, question=view, person=parse_person(view.text)) for view in message.questions]
+    outputs = [await _answered(replace(reader_input, message=each)) for each in asked]
+    citations: list[Citation] = []
+    answers: list[str] = []
+    for reading in (output.reading for output in outputs):
+        first = len(citations)
+        answers.append(CITATION.sub(lambda found: f"[{int(found[1]) + first}]", reading.answer))  # noqa: B023
+        citations += [replace(citation, number=citation.number + first) for citation in reading.citations]
+    answered = next((output for output in outputs if not output.reading.abstained), outputs[0])
+    notes = tuple(note for output in outputs for note in output.reading.notes)
+    reading = replace(answered.reading, answer=PARAGRAPH_BREAK.join(answers), citations=tuple(citations), notes=notes)
+    return replace(answered, reading=reading)
 
 
 def _small_talk(ask: Ask, message: Message, bank: Bank) -> Reading:
