@@ -108,3 +108,12 @@ def test_a_persona_knows_itself_by_its_card(services, marlow):
     assert answer == "My description says: “Kim grew up in Busan and lives in Cardiff.”"
     assert "My running coach." in kim.say("who are you?").reading.answer
     assert "sore" not in kim.say("what colour is your hair?").reading.answer
+
+
+def test_a_program_is_asked_for_what_it_was_told_and_has_no_life(services, marlow):
+    described = PersonaDraft("Notes", description="An assistant that remembers.")
+    notes = replace(marlow, persona=services.bank.create_persona(described))
+    notes.say("the twins are due in March")
+    notes.say("thx you're a star")
+    assert "March" in notes.again(chat_id="2").say("did you write down when the twins are due?").reading.answer
+    assert not notes.say("are you real?").reading.citations

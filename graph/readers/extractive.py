@@ -19,6 +19,7 @@ from graph.readers.interface import ReaderInput, ReaderOutput
 from graph.readers.notes import Origins, notes_about, take_notes
 from graph.readers.of_card import read_card
 from graph.readers.updates import SUFFICIENT, answers, asks_of_past
+from graph.replies.card import is_program
 from graph.replies.people import answer_about_person
 from graph.replies.phrases import manner
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
@@ -117,7 +118,8 @@ def answer(
         reader=reader,
         of_other_time=of_other_time,
         times=times,
-        persona=ask.persona.name,
+        # "Did you write down when the twins are due?" asks a program for what it was told.
+        persona="" if is_program(ask.persona) and not message.small_talk else ask.persona.name,
     )
     notes = _raise_planned(read(parsed), window) if sure else read(parsed)
     if counted := _reckon(own, parsed, ask, window, read, notes, hits):

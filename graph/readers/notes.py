@@ -118,13 +118,12 @@ def take_notes(
         if is_marked(quote) and not tells(quote):  # what only asks answers nothing
             continue
         of_kin = of_user_alone and tells_of_kin(quote)
-        is_own = memory.id in own or (memory.store == "dialogue" and ADDRESSEE.search(quote) is not None)
         note = Note(
             memory,
             quote,
             found.answers,
             _times_of(quote, line.text, memory),
-            of_other=of_kin or _is_of_other(memory, quote, subjects) or (of_persona and not is_own),
+            of_other=of_kin or _is_of_other(memory, quote, subjects) or (of_persona and memory.id not in own),
             of_other_time=memory.id in of_other_time,
             words=line.text[slice(*found.span)],
             sure=found.sure,

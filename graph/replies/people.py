@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 
-from graph.language.patterns import any_word, pattern
+from graph.language.patterns import pattern
 from graph.language.people import canonical, singular, wider
 from graph.learning.plain_words import capitalise_names
-from graph.replies.card import fill_names
+from graph.replies.card import fill_names, is_program
 from graph.replies.facts import fact_of_persona, fact_to_user, told_me
 from graph.replies.phrases import MAX_REPEATED
 from graph.state import Ask, Citation, Reading, Services
@@ -28,8 +28,6 @@ UNKNOWN = "Not that I know of."
 MOST_OWN = 4
 """Most facts with which a persona introduces itself."""
 
-_PROGRAM = any_word("assistant|program|software|chatbot|bot|AI")
-"""What a description says of a persona that is no person."""
 _KNOWN_NAME = pattern("<WHO>")
 _COUNT = pattern(r"\A(?:\w+ )?<QUALITY>")
 
@@ -127,7 +125,7 @@ def introduce_self(ask: Ask, bank: Bank) -> Reading | None:
     """Who the persona is, by its own facts and its description; None for a program that has no other life."""
     facts = facts_of_persona(bank, ask.persona, ask.as_of)[:MOST_OWN]
     description = fill_names(ask.persona.description, ask.persona, name_told(bank, ask.persona.id, ask.as_of))
-    if not facts and (not description or _PROGRAM.search(description)):
+    if not facts and (not description or is_program(ask.persona)):
         return None
     quoted = f" My description says: “{shorten(description, MAX_REPEATED)}”" if description else ""
     return state_own(facts, f"I'm {ask.persona.name}.{quoted}")
