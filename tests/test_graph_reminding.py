@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -129,7 +130,8 @@ def test_nothing_of_this_chat_is_brought_up(quill):
     chat = quill.again(persona=quill.services.bank.create_persona(PersonaDraft("Otto")))
     chat.say("I was so nervous before my piano exam that I shook, and slow breathing behind the curtain helped.")
     assert chat.say(FEELING).reading.citations == ()
-    assert chat.again(chat_id="chat-3").say(FEELING).reading.citations
+    later = chat.again(chat_id="chat-3", now=chat.now + timedelta(days=1))
+    assert later.say(FEELING).reading.citations
 
 
 def test_words_said_before_are_not_said_back(quill):
