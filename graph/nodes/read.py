@@ -193,8 +193,8 @@ def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Service
     """
     if message.news in (LOSS, CRISIS) or message.small_talk:
         what = message.small_talk or message.news
-        said = _small_talk(ask, message, services.bank) if message.small_talk else Reading("")
-        return ReaderOutput(said, _unread(hits), TraceLine("read", f"nothing was asked ({what})"))
+        small_talk = _small_talk(ask, message, services.bank) if message.small_talk else Reading("")
+        return ReaderOutput(small_talk, _unread(hits), TraceLine("read", f"nothing was asked ({what})"))
     kept = [hit for hit in hits if hit.kept]
     reminder, why = remind(ask, message, kept, services.bank, services.classifier)
     line = TraceLine("read", f"nothing was asked ({message.classes.likeliest_kind}); {why}")
