@@ -64,8 +64,9 @@ class Message:
     """A parsed message: its classes, the sentences that state something, and its question.
 
     `question` holds the sentences that ask, after the user's question before them if they name nothing by themselves
-    ("And when was that?"). `views` are the forms in which it is searched, `subject` says about whom and about which
-    times it is about, `stated_at` when what it states happened.
+    ("And when was that?"); `questions` are several of them that are answered one by one. `views` are the forms in which
+    it is searched, `subject` says about whom and about which times it is about, `stated_at` when what it states
+    happened.
 
     `small_talk` and `news` are intents of `graph.replies.phrases`, or empty. A message is `in_doubt` if what it asks
     may be meant as a statement; that is then among the statements, too. One that `only_asks` surely tells nothing.
@@ -85,6 +86,7 @@ class Message:
     recap: Recap | None = None
     person: PersonQuestion | None = None
     correction: Correction | Retraction | None = None
+    questions: tuple[View, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,9 @@ class Note:
 
     `relevance` is the probability that the passage answers the question, with these `words` of it; `sure` is the
     probability that they are the right ones, and `yes` that it says yes, if the question asks yes or no. `by_user`
-    marks the user's own words, `of_other` what somebody says of themselves who is not asked about, `of_other_time` a
-    passage from another time than the question asks about. `says` is a chat model's note in its own words.
+    marks the user's own words, `by_persona` what the persona said of itself where it is asked for that, `of_other` what
+    somebody says of themselves who is not asked about, `of_other_time` a passage from another time than the question
+    asks about. `says` is a chat model's note in its own words.
     """
 
     memory: Memory
@@ -107,6 +110,7 @@ class Note:
     sure: float = 0.0
     yes: float = 0.0
     by_user: bool = False
+    by_persona: bool = False
     says: str = ""
 
     @property

@@ -279,12 +279,19 @@ def test_what_was_said_in_a_chat_is_learned_once_it_is_over_with_its_words_marke
     )
 
 
-def test_a_persona_is_renamed_and_then_deleted_with_all_that_it_knows(app: App, screen: Screen) -> None:
+def test_a_persona_is_renamed_and_then_deleted_with_all_that_it_knows(app: App, screen: Screen, tmp_path: Path) -> None:
     page = screen.page
     screen.open("new-persona")
     page.locator("#persona-name").locator("input, textarea").fill("Quirin")
+    screen.open("persona-more")
+    Image.new("RGB", (400, 600), "navy").save(tmp_path / "navy.jpg")
+    Image.new("RGB", (400, 600), "red").save(tmp_path / "red.png")
+    page.locator("#persona-picture input[type=file]").set_input_files(tmp_path / "navy.jpg")
+    expect(page.locator("#persona-picture")).to_contain_text("navy")
     page.locator("#persona-create").click()
     expect(page.locator("#persona input")).to_have_value("Quirin")
+    first = Bank(app.home / "bank.db").persona("Quirin").picture
+    assert first.startswith("data:image/jpeg;base64,")
     screen.ask("My submarine is painted vermilion.")
     screen.memory()
     screen.open("persona-edit")
@@ -299,8 +306,11 @@ def test_a_persona_is_renamed_and_then_deleted_with_all_that_it_knows(app: App, 
     expect(page.locator("#persona input")).to_have_value("Quirina")
     screen.open("persona-edit-more")
     page.locator("#persona-edit-first-message textarea").fill("Who is out there?")
+    page.locator("#persona-edit-picture input[type=file]").set_input_files(tmp_path / "red.png")
+    expect(page.locator("#persona-edit-picture")).to_contain_text("red")
     page.locator("#persona-save").click()
     expect(page.locator("#persona-result")).to_contain_text("Saved")
+    assert Bank(app.home / "bank.db").persona("Quirina").picture not in ("", first)
     assert Bank(app.home / "bank.db").persona("Quirina").first_message == "Who is out there?"
     page.locator("#persona-delete").click()
     asked = page.locator("#persona-planned")

@@ -1,13 +1,16 @@
-"""A persona's card gives a chat model example turns, and the chat its first message."""
+"""A persona's card gives a chat model example turns, and the chat its first message; a persona knows itself by it."""
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graph.learning.learner import learn_from_sessions
 from graph.replies.card import example_turns, first_message
-from memory.types import Persona
+from memory.search.indexer import embed_all
+from memory.types import Persona, PersonaDraft, SessionDraft, TurnDraft
 
 EXAMPLES = """Iris is in the garden.
 <START>
@@ -71,3 +74,46 @@ def test_any_card_gives_turns_with_words_and_without_placeholders_of_its_own(nam
         if "{" not in name + user:
             assert "{{user}}" not in said
             assert "{{char}}" not in said
+
+
+@pytest.fixture
+def rosa(services, marlow):
+    lines = ("I was born in Trieste, but Bologna is my home since 1961.", "My sister Carla is a midwife.")
+    persona = services.bank.create_persona(PersonaDraft("Nonna Rosa", kept_apart=False))
+    turns = tuple(TurnDraft("Nonna Rosa", "other", text, marlow.now) for text in lines)
+    services.bank.remember(persona.id, [SessionDraft(turns, marlow.now, "", "import")])
+    learn_from_sessions(services.bank, "rules", now=marlow.now + timedelta(days=2))
+    embed_all(services.bank, services.searcher.embedder)
+    return replace(marlow, persona=persona, now=marlow.now + timedelta(days=3))
+
+
+def test_a_persona_knows_itself_by_its_own_life(rosa):
+    born = rosa.say("where were you born?").reading
+    assert born.answer.startswith("I was born in Trieste.")
+    assert born.citations
+    assert "Bologna is my home" in rosa.say("where do you live now?").reading.answer
+    assert "Carla is my sister." in rosa.say("what's your sister's name?").reading.answer
+    assert rosa.again().say("who is carla?").reading.answer == "Carla is my sister. [1]"
+    introduced = rosa.again().say("hi! who are you?").reading
+    assert "I'm Nonna Rosa. " in introduced.answer
+    assert "I was born in Trieste." in introduced.answer
+    assert "keep" not in introduced.answer
+
+
+def test_a_persona_knows_itself_by_its_card(services, marlow):
+    card = "My running coach. {{char}} grew up in Busan and lives in Cardiff. Strict but kind."
+    kim = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Kim", description=card)))
+    kim.say("my knee is a bit sore today")
+    answer = kim.say("where do you live?").reading.answer
+    assert answer == "My description says: “Kim grew up in Busan and lives in Cardiff.”"
+    assert "My running coach." in kim.say("who are you?").reading.answer
+    assert "sore" not in kim.say("what colour is your hair?").reading.answer
+
+
+def test_a_program_is_asked_for_what_it_was_told_and_has_no_life(services, marlow):
+    described = PersonaDraft("Notes", description="An assistant that remembers.")
+    notes = replace(marlow, persona=services.bank.create_persona(described))
+    notes.say("the twins are due in March")
+    notes.say("thx you're a star")
+    assert "March" in notes.again(chat_id="2").say("did you write down when the twins are due?").reading.answer
+    assert not notes.say("are you real?").reading.citations

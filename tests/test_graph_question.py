@@ -15,6 +15,7 @@ from graph.understanding.question import MAX_TERMS, names_something, parse, prop
         ("When I fell, who helped?", "person"),
         ("do you know when pieter lands", "time"),
         ("remind me when rent is due", "time"),
+        ("can you remind me what i'm allergic to", "thing"),
         ("when, roughly, is the wedding", "time"),
         ("When did I adopt Biscuit?", "time"),
         ("How long ago did I adopt Biscuit?", "ago"),

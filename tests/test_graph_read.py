@@ -273,6 +273,18 @@ def test_a_message_that_only_asks_is_found_where_nothing_else_is(services, marlo
     assert [hit.memory.text for hit in found.hits if hit.kept] == ["did i tell you that i quit smoking"]
 
 
+def test_what_was_only_asked_is_neither_an_answer_nor_the_closest_memory(services, marlow):
+    quill = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill", kept_apart=False)))
+    for asked in ("where do you live?", "hi there! where are you from?", "anything i shouldn't eat?"):
+        quill.say(asked)
+    quill.say("i've booked a week in Lisbon for may, and what did i say about my boss?")
+    later = quill.again(chat_id="later")
+    assert "?" not in later.say("where do i live?").reading.answer
+    assert "boss" not in later.say("where did i book a week?").reading.answer
+    assert "related" not in later.say("whats the capital of france?").reading.answer
+    assert later.say("could you tell me where i booked a week").reading.answer.startswith("Lisbon.")
+
+
 def test_a_follow_up_is_about_the_question_before_it(marlow):
     marlow.say("Where is Zebulon?")
     marlow.say("Did I adopt a greyhound?")
@@ -292,6 +304,15 @@ def test_told_and_asked_in_one_message_are_both_answered(marlow):
     assert answer.reading.answer.startswith("Noted.")
     assert "3 March 2024" in answer.reading.answer
     assert answer.stored.memories == 1
+
+
+def test_two_questions_in_one_message_are_both_answered(marlow):
+    marlow.say("my boss is called Debbie")
+    reading = marlow.say("who is my boss? and when did i adopt Biscuit?").reading
+    assert "Debbie is your boss" in reading.answer
+    assert "3 March 2024" in reading.answer
+    assert [citation.number for citation in reading.citations] == [1, 2]
+    assert "[2]" in reading.answer
 
 
 def test_what_is_told_is_said_back_with_its_date(marlow):

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -76,6 +77,14 @@ def test_what_is_brought_up_is_kept_and_all_else_is_dropped_as_unasked(quill):
     assert {hit.dropped for hit in answer.hits if not hit.kept} == {"unasked"}
 
 
+def test_good_news_brings_up_no_loss_and_nothing_of_the_same_day(quill):
+    told(quill, "Bad news: Priya's grandad died last night, the funeral is in Mumbai.", 3, 20)
+    told(quill, "Priya is flying to Mumbai tomorrow, I hope she lands safely.", quill.now.month, quill.now.day)
+    indexer.embed_all(quill.services.bank, quill.services.searcher.embedder)
+    answer = quill.say("Priya landed safely in Mumbai, thank god!")
+    assert not answer.reading.citations
+
+
 @pytest.mark.parametrize("text", ["Comma has been fed.", "I bought two lamps today."])
 def test_most_of_what_is_said_brings_nothing_up(quill, text):
     answer = quill.say(text)
@@ -121,7 +130,8 @@ def test_nothing_of_this_chat_is_brought_up(quill):
     chat = quill.again(persona=quill.services.bank.create_persona(PersonaDraft("Otto")))
     chat.say("I was so nervous before my piano exam that I shook, and slow breathing behind the curtain helped.")
     assert chat.say(FEELING).reading.citations == ()
-    assert chat.again(chat_id="chat-3").say(FEELING).reading.citations
+    later = chat.again(chat_id="chat-3", now=chat.now + timedelta(days=1))
+    assert later.say(FEELING).reading.citations
 
 
 def test_words_said_before_are_not_said_back(quill):

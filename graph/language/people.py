@@ -24,7 +24,7 @@ _WIDER: Mapping[str, list[str]] = {kind: listed(words) for kind, words in _TABLE
 }
 _QUALITY = re.compile(fill(r"\A<QUALITY>(?:best )?"))
 
-SPEAKER, ADDRESSEE = any_word("i|im|me|my|mine|we|us|our"), pattern(r"\b(?:you|your|yours|u|ur)\b|[你您]")
+SPEAKER, ADDRESSEE = any_word("i|im|me|my|mine|we|us|our"), pattern(r"\b(?:you|your|yours|yourself|u|ur)\b|[你您]")
 """Words by which people speak of themselves, and of whom they speak to."""
 
 RELATIONS = frozenset({*_CANONICAL, *_CANONICAL.values(), *_WIDER}) - {word for word in _CANONICAL if "'s " in word}

@@ -16,12 +16,15 @@ from graph.readers.chain_of_note import reader as chain_of_note
 from graph.readers.chain_of_note.reply_formats import RejectedAnswer
 from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
 from graph.readers.talk.reply import speak
+from graph.replies.people import introduce_self
 from graph.replies.phrases import NEWS, SMALL_TALK, acknowledge, confirm, manner, reply
 from graph.replies.recaps import recap
 from graph.replies.reminders import remind
-from graph.state import Ask, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
-from graph.understanding.acts import CRISIS, LOSS
-from graph.understanding.parts import ABOUT_USER
+from graph.state import CITATION, Ask, Citation, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
+from graph.understanding.acts import CRISIS, LOSS, is_marked
+from graph.understanding.parts import ABOUT_PERSONA, ABOUT_USER, WHO_ARE_YOU
+from graph.understanding.question import asks_of_persona, expected
+from graph.understanding.requests import parse_person
 from graph.understanding.sentences import capitalise, split
 from memory.errors import MemoirError
 from memory.formatting import without_folders
@@ -29,6 +32,7 @@ from memory.formatting import without_folders
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
+    from memory.bank.bank import Bank
     from memory.types import Hit
 
 PARAGRAPH_BREAK = "\n\n"
@@ -108,20 +112,54 @@ async def _read(state: TurnState, services: Services, revision: Revision | None)
     if message.in_doubt and ask.remember:
         return await _in_doubt(reader_input)
     acknowledged = ""
-    is_told = message.statements and not message.small_talk and (ask.remember or not message.classes.is_question)
+    # After news, small talk may only be asked: "Bo moved in. do you think I should move, too?"
+    is_news = message.statements and (not message.small_talk or is_marked(ask.text))
+    is_told = is_news and (ask.remember or not message.classes.is_question)
     # A chat model answers in its own words; that the rest was stored is shown beside the message.
     if is_told and not uses_chat_model(services):
         acknowledged = acknowledge(message, ask, services.bank)
-    if message.classes.is_question or message.person:
-        output = await _answered(reader_input)
-        is_all = message.small_talk == ABOUT_USER or len(split(ask.text)) == 1
+    if message.classes.is_question or message.person or _asks_of_life(message):
+        output = await _answered_each(reader_input)
+        is_all = message.small_talk == ABOUT_USER or not message.classes.is_question or len(split(ask.text)) == 1
         if message.small_talk and is_all and output.reading.abstained and not message.person:
-            answer = reply(SMALL_TALK[message.small_talk], ask, services.bank)
-            output = replace(output, reading=replace(output.reading, answer=answer, citations=()))
+            said = await asyncio.to_thread(_small_talk, ask, message, services.bank)
+            output = replace(output, reading=replace(output.reading, answer=said.answer, citations=said.citations))
     else:
         output = await asyncio.to_thread(_reminded, ask, message, hits, services)
     answer = PARAGRAPH_BREAK.join(filter(None, [acknowledged, output.reading.answer]))
     return {"reading": replace(output.reading, answer=answer), "hits": output.hits, "trace": (output.line,)}
+
+
+def _asks_of_life(message: Message) -> bool:
+    """Whether small talk asks what the persona's card or life may say; "who are you?" has a reply of its own."""
+    asked = message.question.text
+    is_introduction = message.small_talk == WHO_ARE_YOU and expected(asked) == "person"
+    return message.small_talk in ABOUT_PERSONA and asks_of_persona(asked) and not is_introduction
+
+
+async def _answered_each(reader_input: ReaderInput) -> ReaderOutput:
+    """The answers to the questions of a message, one below the other."""
+    message = reader_input.message
+    if not message.questions or uses_chat_model(reader_input.services):
+        return await _answered(reader_input)
+    asked = [replace(message, question=view, person=parse_person(view.text)) for view in message.questions]
+    outputs = [await _answered(replace(reader_input, message=each)) for each in asked]
+    citations: list[Citation] = []
+    answers: list[str] = []
+    for reading in (output.reading for output in outputs):
+        first = len(citations)
+        answers.append(CITATION.sub(lambda found: f"[{int(found[1]) + first}]", reading.answer))  # noqa: B023
+        citations += [replace(citation, number=citation.number + first) for citation in reading.citations]
+    answered = next((output for output in outputs if not output.reading.abstained), outputs[0])
+    notes = tuple(note for output in outputs for note in output.reading.notes)
+    reading = replace(answered.reading, answer=PARAGRAPH_BREAK.join(answers), citations=tuple(citations), notes=notes)
+    return replace(answered, reading=reading)
+
+
+def _small_talk(ask: Ask, message: Message, bank: Bank) -> Reading:
+    """The reply to small talk; who the persona is, it says by its own life, if it has one."""
+    own = introduce_self(ask, bank) if message.small_talk == WHO_ARE_YOU else None
+    return own or Reading(reply(SMALL_TALK[message.small_talk], ask, bank))
 
 
 async def _in_doubt(reader_input: ReaderInput) -> TurnState:
@@ -155,8 +193,8 @@ def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Service
     """
     if message.news in (LOSS, CRISIS) or message.small_talk:
         what = message.small_talk or message.news
-        said = reply(SMALL_TALK[message.small_talk], ask, services.bank) if message.small_talk else ""
-        return ReaderOutput(Reading(said), _unread(hits), TraceLine("read", f"nothing was asked ({what})"))
+        small_talk = _small_talk(ask, message, services.bank) if message.small_talk else Reading("")
+        return ReaderOutput(small_talk, _unread(hits), TraceLine("read", f"nothing was asked ({what})"))
     kept = [hit for hit in hits if hit.kept]
     reminder, why = remind(ask, message, kept, services.bank, services.classifier)
     line = TraceLine("read", f"nothing was asked ({message.classes.likeliest_kind}); {why}")

@@ -10,13 +10,14 @@ from itertools import islice
 from graph.readers.counting.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, frame_of, state
 from graph.readers.updates import SUFFICIENT, answers, current_note
-from graph.replies.facts import state_fact
+from graph.replies.facts import fact_of_persona, state_fact
 from graph.state import Citation, Note, Reading, Reason
+from graph.understanding.parts import tells
 from graph.understanding.question import Question
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search.tokens import terms
-from memory.types import Hit, TimeSpan
+from memory.types import SEMANTIC, Hit, TimeSpan
 
 Quoted = tuple[Note, str, str]
 """A note, the words before its quote, and the quote."""
@@ -70,13 +71,19 @@ def _statements(question: Question, notes: Sequence[Note], asked_at: datetime) -
     """The best answer in a sentence, and beside it, of what others said, the next."""
     answering, best = [note for note in notes if answers(note)], current_note(question, notes)
     stated = [(best, state(question, best, asked_at))]
-    if question.expects in ("yes or no", "time", "ago") or best.by_user:
+    is_own_fact = best.by_persona and best.memory.relation is not None
+    if question.expects in ("yes or no", "time", "ago") or best.by_user or is_own_fact:
         return stated
     alike = (note for note in answering if note.sure >= SURE and note.relevance >= NEAR * best.relevance)
-    other = next((note for note in alike if not is_same_claim(note, best)), None)
+    other = next((note for note in alike if not is_same_claim(note, best) or _is_own_other(note, best)), None)
     if other is None:
         return stated
     return [*stated, (other, f"{frame_of(other, asked_at)}“{clip(other.quote, None, FURTHER_WORDS)}”")]
+
+
+def _is_own_other(note: Note, best: Note) -> bool:
+    """Whether the persona said another thing in it: its lines are quoted, and not only the words that answer."""
+    return note.by_persona and note.memory.relation is None and note.memory.turn_ids != best.memory.turn_ids
 
 
 def is_same_claim(note: Note, other: Note) -> bool:
@@ -90,7 +97,7 @@ def is_same_claim(note: Note, other: Note) -> bool:
 def _nearest_lines(question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime) -> list[Quoted]:
     """The few notes that are most likely, to show where none is surely the answer.
 
-    None if it asks about someone who is not remembered.
+    None if it asks about someone who is not remembered; what only asks tells nothing.
     """
     if question.unknown_names:
         return []
@@ -98,7 +105,8 @@ def _nearest_lines(question: Question, notes: Sequence[Note], hits: Sequence[Hit
     # A fact and the turn that states it say the same.
     distinct: dict[object, Note] = {}
     for note in notes:
-        if meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY:
+        is_told = note.memory.store in SEMANTIC or tells(note.quote)
+        if is_told and meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY:
             distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
     return [_as_line(note, question, asked_at) for note in islice(distinct.values(), MAX_NEAREST)]
 
@@ -106,7 +114,8 @@ def _nearest_lines(question: Question, notes: Sequence[Note], hits: Sequence[Hit
 def _as_line(note: Note, question: Question, asked_at: datetime) -> Quoted:
     """A note as a line of its own: what was said is quoted, a fact learned from it is not."""
     if note.memory.relation is not None:
-        return note, state_fact(note.memory, asked_at) or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
+        fact = fact_of_persona(note.memory) or state_fact(note.memory, asked_at)
+        return note, fact or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
     return note, frame_of(note, asked_at), clip(note.quote, question, FURTHER_WORDS)
 
 
@@ -178,8 +187,6 @@ def why_unanswered(
 def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: TimeSpan | None) -> str:
     if reason == "outside the known time" and known is not None:
         return f"My memories run from {describe_day(known.start)} to {describe_day(known.end)}."
-    if reason == "nothing found":
-        return "I remember nothing about that."
     if reason == "premise contradicted":
         best = max((note for note in notes if note.of_other or note.of_other_time), key=lambda note: note.relevance)
         when = describe_span(best.when) if best.when is not None else describe_day(best.memory.said_at)
@@ -190,7 +197,7 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
         return f"The closest thing I remember {origin}: “{quote}”"
     if question.unknown_names:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."
-    return "I remember something related, but not the answer."
+    return "I remember nothing about that."
 
 
 def _cut_to_fit(quoted: Sequence[Quoted], question: Question) -> list[Quoted]:

@@ -17,7 +17,9 @@ from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import ListRequest
 from graph.readers.interface import ReaderInput, ReaderOutput
 from graph.readers.notes import Origins, notes_about, take_notes
+from graph.readers.of_card import read_card
 from graph.readers.updates import SUFFICIENT, answers, asks_of_past
+from graph.replies.card import is_program
 from graph.replies.people import answer_about_person
 from graph.replies.phrases import manner
 from graph.state import Ask, Message, Note, Reading, Services, TraceLine
@@ -58,7 +60,12 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
     ask, message, services = reader_input.ask, reader_input.message, reader_input.services
     reading = await asyncio.to_thread(answer, ask, message, reader_input.window, reader_input.kept, services)
     reading = replace(reading, by="extractive")
-    if reading.abstained:
+    of_card = None
+    if reading.abstained and not ask.only_found and question.asks_of_persona(message.question.text):
+        of_card = await asyncio.to_thread(read_card, message.question.text, ask, services)
+    if of_card is not None:
+        reading = replace(of_card, notes=reading.notes)
+    elif reading.abstained:
         spoken = manner(ask.persona.manner)
         if is_general(message) or not (message.classes.asks_memory or reading.citations):
             reading = replace(reading, answer=spoken.unknown.format(why=GENERAL), citations=())
@@ -111,6 +118,8 @@ def answer(
         reader=reader,
         of_other_time=of_other_time,
         times=times,
+        # "Did you write down when the twins are due?" asks a program for what it was told.
+        persona="" if is_program(ask.persona) and not message.small_talk else ask.persona.name,
     )
     notes = _raise_planned(read(parsed), window) if sure else read(parsed)
     if counted := _reckon(own, parsed, ask, window, read, notes, hits):

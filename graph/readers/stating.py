@@ -8,7 +8,7 @@ from datetime import datetime
 from graph.language.patterns import any_word, pattern
 from graph.readers.counting.intervals import ago
 from graph.readers.updates import says_change
-from graph.replies.facts import fact_of_user, state_fact, told_me
+from graph.replies.facts import fact_of_persona, fact_of_user, state_fact, told_me
 from graph.replies.second_person import second_person
 from graph.state import Note
 from graph.understanding.question import ASKING, Question
@@ -48,7 +48,8 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     """A note as the answer: the value first, then who told it and when."""
     if question.expects not in ("time", "ago") and (fact := state_fact(note.memory, asked_at)):
         return f"Yes. {fact}" if question.expects == "yes or no" and _says_all(question, fact) else fact
-    value, fact = _value(question, note, asked_at), fact_of_user(note.memory)
+    value = _value(question, note, asked_at)
+    fact = fact_of_persona(note.memory) if note.by_persona else fact_of_user(note.memory)
     if fact and (not value or question.expects == "yes or no"):
         denies = "n't " in fact
         agrees = note.says_yes != denies and (denies or _says_all(question, fact))  # "No. You like olives" would not
@@ -77,21 +78,24 @@ def _around(note: Note, room: int, question: Question) -> str:
 
 
 def _value(question: Question, note: Note, asked_at: datetime) -> str:
-    """The answer in as few words as possible, as a sentence; empty if the words that answer are not sure."""
+    """The answer in as few words as possible, as a sentence; empty if the words that answer are not sure.
+
+    What the persona said of itself is always quoted: of its lines the reader knows less well which words answer.
+    """
     if question.expects == "yes or no":
         says = "Yes" if note.says_yes else "No"
         return f"{says}." if max(note.yes, 1 - note.yes) >= SURE_YES else f"{says}, I think."
     if question.expects in ("time", "ago"):
         return _when(question, note, asked_at)
     words = second_person(note.words) if note.by_user else note.words
-    if not words or note.sure < SURE:
+    if not words or note.sure < SURE or note.by_persona:
         return ""
     return as_sentence(f"because {words}" if _WHY.search(question.text) and not _REASON.match(words) else words)
 
 
 def frame_of(note: Note, asked_at: datetime) -> str:
     """The speaker and the day, or when it happened."""
-    if note.by_user:
+    if note.by_user or note.by_persona:
         return f"{_told_me(note, asked_at)}: "
     day = describe_day(note.memory.said_at)
     if note.memory.speaker:
@@ -136,4 +140,4 @@ def clip(quote: str, question: Question | None, room: int) -> str:
 
 
 def _told_me(note: Note, asked_at: datetime) -> str:
-    return told_me(note.memory.said_at, asked_at, note.memory.told_to)
+    return told_me(note.memory.said_at, asked_at, note.memory.told_to, by_persona=note.by_persona)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from graph.language.patterns import any_word
 from graph.models.json_replies import quoted
 from graph.understanding.sentences import shorten
 from memory.importers.generic.character_card import CHARACTER, USER
@@ -18,6 +19,7 @@ THE_USER = "the user"
 
 ExampleTurn = tuple[Literal["human", "ai"], str]
 
+_PROGRAM = any_word("assistant|program|software|chatbot|bot|AI")
 _START = re.compile(r"^[ \t]*<START>", re.IGNORECASE | re.MULTILINE)
 _ADDRESSED = re.compile(rf",\s*(?:{USER.pattern})(?=\s*(?:[.,;:!?…]|$))", re.IGNORECASE | re.MULTILINE)
 """The user's name after a comma and before a mark: a sentence is complete without it ("Good morning, {{user}}.")."""
@@ -25,6 +27,11 @@ _CALLED = re.compile(rf"(?:{USER.pattern}),\s+(?P<next>\w)", re.IGNORECASE)
 """The user's name before a comma: a sentence can begin without it ("{{user}}, come in.")."""
 _OWNED = re.compile(rf"(?:{USER.pattern})['’]s\b", re.IGNORECASE)
 _SENTENCE_START = re.compile(r"(?:^|[.!?…\n]['\"”*)]{0,9})\s{0,9}['\"“*(]{0,9}$")
+
+
+def is_program(persona: Persona) -> bool:
+    """Whether a persona's description says that it is no person."""
+    return _PROGRAM.search(persona.description) is not None
 
 
 def introduce(persona: Persona, user: str, longest: int = CARD_CHARACTERS) -> str:

@@ -6,17 +6,18 @@ import re
 from datetime import datetime
 
 from graph.language.facts import kind_of
+from graph.replies.second_person import first_person
 from graph.state import USER
 from memory.bank.relations import YOU
 from memory.types import Memory
 
 
-def told_me(said_at: datetime | None, asked_at: datetime, told_to: str = "") -> str:
+def told_me(said_at: datetime | None, asked_at: datetime, told_to: str = "", *, by_persona: bool = False) -> str:
     """When the user told it: "You told me today", "yesterday", "on 3 May", and with the year if it is not this one.
 
-    What they told to another persona: "You told Lena today".
+    What they told to another persona: "You told Lena today"; what the persona told: "I told you today".
     """
-    told = f"You told {told_to or 'me'}"
+    told = "I told you" if by_persona else f"You told {told_to or 'me'}"
     if said_at is None:
         return told
     day = said_at.astimezone(asked_at.tzinfo).date()
@@ -40,6 +41,13 @@ def fact_of_user(memory: Memory) -> str:
     relation = memory.relation
     is_own = memory.speaker == USER and relation is not None and relation.head == YOU and memory.valid_to is None
     return fact_to_user(memory) if is_own else ""
+
+
+def fact_of_persona(memory: Memory) -> str:
+    """What a persona told about itself and holds, in the first person; empty for any other memory."""
+    relation = memory.relation
+    is_own = relation is not None and memory.speaker not in ("", USER) and relation.head == memory.speaker
+    return first_person(fact_to_user(memory)) if is_own and memory.valid_to is None else ""
 
 
 def fact_to_user(memory: Memory) -> str:

@@ -10,16 +10,23 @@ from datetime import datetime
 from graph.language.patterns import pattern
 from graph.language.people import canonical, singular, wider
 from graph.learning.plain_words import capitalise_names
-from graph.replies.facts import fact_to_user, told_me
+from graph.replies.card import fill_names, is_program
+from graph.replies.facts import fact_of_persona, fact_to_user, told_me
+from graph.replies.phrases import MAX_REPEATED
 from graph.state import Ask, Citation, Reading, Services
 from graph.understanding.requests import PersonQuestion
-from memory.bank.queries.told import facts_told
+from graph.understanding.sentences import shorten
+from memory.bank.bank import Bank
+from memory.bank.queries.told import facts_of_persona, facts_told, name_told
 from memory.bank.relations import YOU
 from memory.search.tokens import content_terms
 from memory.types import Memory
 
 UNKNOWN = "Not that I know of."
 """The answer where nothing says whether the user has somebody."""
+
+MOST_OWN = 4
+"""Most facts with which a persona introduces itself."""
 
 _KNOWN_NAME = pattern("<WHO>")
 _COUNT = pattern(r"\A(?:\w+ )?<QUALITY>")
@@ -56,6 +63,9 @@ def _who_is(name: str, facts: Sequence[Memory], ask: Ask, services: Services) ->
     known = [m for m in facts if m.store == "relationship" and m.relation and asked <= _words(m.relation.tail)]
     if known:
         return _state_all(known[:1], "", ask.as_of)
+    own = facts_of_persona(services.bank, ask.persona, ask.as_of)
+    if of_persona := [m for m in own if m.store == "relationship" and m.relation and asked <= _words(m.relation.tail)]:
+        return state_own(of_persona[:1])
     _, frequency = services.searcher.document_frequencies(ask.persona.id, content_terms(name), ask.as_of)
     if any(frequency.values()) or not _KNOWN_NAME.fullmatch(capitalise_names(name)):
         return None
@@ -102,6 +112,23 @@ def _state_all(known: Sequence[Memory], first: str, asked_at: datetime) -> Readi
     told = f" {told_me(known[-1].said_at, asked_at, known[-1].told_to)}." if known[-1].said_at else ""
     citations = tuple(Citation(n, fact, fact.text, {}) for n, fact in enumerate(known, 1))
     return Reading(f"{first}{joined}.{told} {numbers}", citations=citations, by="extractive")
+
+
+def state_own(known: Sequence[Memory], first: str = "") -> Reading:
+    """What the persona told about itself, each fact in a sentence, after a first one."""
+    said = " ".join(f"{fact_of_persona(memory)} [{number}]" for number, memory in enumerate(known, 1))
+    citations = tuple(Citation(n, fact, fact.text, {}) for n, fact in enumerate(known, 1))
+    return Reading(f"{first} {said}".strip(), citations=citations, by="extractive")
+
+
+def introduce_self(ask: Ask, bank: Bank) -> Reading | None:
+    """Who the persona is, by its own facts and its description; None for a program that has no other life."""
+    facts = facts_of_persona(bank, ask.persona, ask.as_of)[:MOST_OWN]
+    description = fill_names(ask.persona.description, ask.persona, name_told(bank, ask.persona.id, ask.as_of))
+    if not facts and (not description or is_program(ask.persona)):
+        return None
+    quoted = f" My description says: “{shorten(description, MAX_REPEATED)}”" if description else ""
+    return state_own(facts, f"I'm {ask.persona.name}.{quoted}")
 
 
 def _words(name: str) -> set[str]:

@@ -8,10 +8,11 @@ memory is similar, or if the memory is almost the same scene.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from graph.replies.phrases import manner
 from graph.state import USER, Ask, Citation, Message, Reading
+from graph.understanding.acts import CRISIS, GOOD, LOSS, said
 from graph.understanding.classifier import Classifier
 from graph.understanding.message import DIALOGUE_TURNS
 from graph.understanding.parts import tells
@@ -54,7 +55,8 @@ def remind(
         return None, "bringing up memories is off for this persona"
     feeling = max(classifier.classify(view.text, view.vector).state for view in message.views)
     fits = FITS if feeling >= FEELING else SAME_SCENE
-    best = next(eligible(ask, hits[:CONSIDERED], bank), None)
+    fitting = (hit for hit in hits[:CONSIDERED] if ask.handed_in or not _clashes(message, hit.memory))
+    best = next(eligible(ask, fitting, bank), None)
     basis = f"a feeling ({feeling:.2f})" if feeling >= FEELING else f"no feeling ({feeling:.2f})"
     if best is None:
         return None, f"nothing brought up: {basis}, and no suitable memory"
@@ -64,8 +66,13 @@ def remind(
     return _reminder(best, ask), f"brought up a memory: {basis}, match {near:.2f}"
 
 
-def eligible(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Iterator[Hit]:
-    """The hits that may be brought up: of another chat, not brought up in this one, and telling something new.
+def _clashes(message: Message, memory: Memory) -> bool:
+    """Whether a memory tells of a loss, and the message good news."""
+    return message.news == GOOD and any(said(sentence).act in (LOSS, CRISIS) for sentence in split(memory.text))
+
+
+def eligible(ask: Ask, hits: Iterable[Hit], bank: Bank) -> Iterator[Hit]:
+    """The hits that may be brought up: of another chat and day, not brought up in this one, telling something new.
 
     Of hits that were handed in, those that were not brought up in this chat.
     """
@@ -85,8 +92,10 @@ def eligible(ask: Ask, hits: Sequence[Hit], bank: Bank) -> Iterator[Hit]:
 
 
 def _may_come_up(memory: Memory, ask: Ask) -> bool:
-    """Whether it is an event or a turn of the user that tells something, and still valid."""
+    """Whether it is an event or a turn of the user that tells something, from an earlier day, and still valid."""
     if memory.store not in EPISODIC or memory.speaker in (ask.persona.name, "assistant") or not tells(memory.text):
+        return False
+    if memory.said_at is not None and memory.said_at.astimezone(ask.as_of.tzinfo).date() >= ask.as_of.date():
         return False
     ends = (memory.valid_to, memory.retracted_at, memory.stale_since)
     return all(end is None or end > ask.as_of for end in ends)

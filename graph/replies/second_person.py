@@ -1,4 +1,4 @@
-"""Say to users what they said of themselves: "I sold my boat" becomes "You sold your boat"."""
+"""Say to users what they said of themselves, "I sold my boat" as "You sold your boat"; and the other way round."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from graph.language.patterns import pattern
 from graph.language.people import ADDRESSEE
-from graph.understanding.sentences import as_sentence
+from graph.understanding.sentences import as_sentence, capitalise
 
 _PRONOUNS = {
     "i": "you",
@@ -26,6 +26,14 @@ _PRONOUNS = {
     "am": "are",
 } | {f"{who}'{verb}": f"you'{verb}" for who in ("i", "we") for verb in ("ve", "d", "ll")}
 _BE = {"was": "were", "wasn't": "weren't", "wasnt": "weren't"}
+_OWN = {"your": "my", "yours": "mine", "yourself": "myself"} | {
+    f"you'{verb}": f"I'{verb}" for verb in ("ve", "d", "ll")
+}
+_YOU_ARE = pattern(
+    r"\byou(?P<verb>(?:['’]re| are| were)\b)|\b(?P<asks>are|were) (?:you|u)\b"
+    r"|\b(?:you['’](?:ve|d|ll)|you|u|your|yours|yourself)\b"
+)
+_OF_I = {"are": "am", "were": "was", "'re": "'m", "’re": "'m"}
 _NOT = ("do", "does", "did", "is", "are", "were", "have", "has", "had", "could", "would", "should")
 _APOSTROPHES = {f"{word}nt": f"{word}n't" for word in _NOT} | {
     "cant": "can't",
@@ -75,3 +83,17 @@ def _without_afterthoughts(text: str) -> str:
 def said_to_user(text: str) -> str:
     """What a user said, as a sentence in the second person; empty where it speaks to somebody ("you")."""
     return as_sentence(second_person(" ".join(text.split())))
+
+
+def first_person(text: str) -> str:
+    """What is said to "you", as the one who is meant says it: "You were born in Trieste" as "I was born in Trieste"."""
+
+    def turned(found: re.Match[str]) -> str:
+        if verb := found["verb"]:
+            return f"I{verb[: -len(verb.strip())]}{_OF_I[verb.strip().lower()]}"
+        if verb := found["asks"]:
+            return f"{_OF_I[verb.lower()]} I"
+        own = _OWN.get(found[0].lower().replace("’", "'"), "I")
+        return capitalise(own) if found[0][0].isupper() else own
+
+    return _YOU_ARE.sub(turned, text)

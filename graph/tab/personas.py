@@ -16,7 +16,7 @@ from memory.bank.bank import Bank
 from memory.bank.relations import YOU
 from memory.errors import MemoirError
 from memory.ingest import ingest
-from memory.tab.card_fields import CardFields
+from memory.tab.card_fields import CardFields, read_picture
 from memory.tab.import_panel import APART, APART_INFO
 from memory.tab.parts import PRIVATE, Update, render
 from memory.types import (
@@ -164,16 +164,20 @@ class NewPersonaPanel:
         self.apart = gr.Checkbox(False, label=APART, info=APART_INFO, elem_id="persona-apart")
         self.card = CardFields("persona")
         create = gr.Button("Create", variant="primary", elem_id="persona-create")
-        inputs = [self.name, self.description, self.manner, self.proactive, self.apart, *self.card.inputs]
-        outputs = [self.name, self.description, self.proactive, self.apart, *self.card.inputs, self.created]
+        texts = [self.card.picture, *self.card.inputs]
+        inputs = [self.name, self.description, self.manner, self.proactive, self.apart, *texts]
+        outputs = [self.name, self.description, self.proactive, self.apart, *texts, self.created]
         create.click(self.create, inputs, outputs, **PRIVATE)
 
-    def create(self, name: str, description: str, manner: str, proactive: bool, apart: bool, *card: str) -> Update:
+    def create(
+        self, name: str, description: str, manner: str, proactive: bool, apart: bool, picture: str | None, *card: str
+    ) -> Update:
         """Create the persona and empty the fields."""
         if not name.strip():
             raise MemoirError("Give the new persona a name.")
         about, scenario, opening, examples = (text.strip() for text in (description, *card))
-        draft = PersonaDraft(name, "", about, (), manner, proactive, scenario, opening, examples, apart)
+        cut = read_picture(picture)
+        draft = PersonaDraft(name, "", about, (), manner, proactive, scenario, opening, examples, apart, cut)
         persona = self.bank.create_persona(draft)
-        emptied = dict.fromkeys([self.name, self.description, *self.card.inputs], "")
+        emptied = {self.name: "", self.description: "", **self.card.show(None)}
         return {**emptied, self.proactive: True, self.apart: False, self.created: persona.id}

@@ -40,7 +40,8 @@ MAY = 0.1
 """Probability of telling, or of asking, from which a sentence may be meant so."""
 
 HARDLY = 0.02
-"""Probability of telling below which a sentence surely tells nothing: of 1,000 that tell one, of 100 questions 98."""
+"""Probability of telling below which a sentence surely tells nothing: of 1,000 that tell one, of 100 questions 98. With
+a question mark, `MAY` is enough."""
 
 _MARKED = re.compile(r"[?？][\"'”’)»!.\s]*\Z")
 
@@ -100,7 +101,7 @@ class Recogniser:
                     found[row] = Said("asks" if marked else "tells", asks=marked, tells=not marked)
                     continue
                 asks, tells = marked or bool(asking >= MAY), bool(telling >= (0.5 if marked else MAY))
-                found[row] = Said(ACTS[of_act.argmax()], asks, tells, bool(telling < HARDLY))
+                found[row] = Said(ACTS[of_act.argmax()], asks, tells, bool(telling < (MAY if marked else HARDLY)))
         return [found[row] for row in range(len(sentences))]
 
 

@@ -10,7 +10,7 @@ from functools import reduce
 from graph.language.patterns import pattern
 from graph.language.people import gender
 from graph.understanding.aliases import ASKS_NAME, People, kinds_in, mention
-from graph.understanding.question import names_something, proper_names
+from graph.understanding.question import REQUEST, names_something, proper_names
 from graph.understanding.times import times_in
 from memory.types import TurnDraft
 
@@ -19,6 +19,9 @@ _BACK = pattern(
 )
 _SHORT = re.compile(r"\W*\w+(?:\s+\w+)?\W*")
 """Signs that a question refers to what was said: a joining word or a pronoun, or a length of one or two words."""
+_JOINS = pattern(r"^\W*(?:and|but|or|so|also)\b")
+_ASKS_FIRST = pattern(REQUEST)
+"""Begins what may only announce the question after it: "do you remember my trip? where did I stay?"."""
 _THING = pattern(
     r"\b(?:it|those)\b(?!'?s? (?:that|is|time|my|true|ok(?:ay)?)\b)(?! (?:i|we|he|she|they|you)\b)"
     r"|\b(?:that|there)\W*\Z"
@@ -46,6 +49,11 @@ def refers_back(text: str) -> bool:
         timeless = reduce(lambda rest, time: rest.replace(time.text, ""), times_in(text, _ANY_DAY), text)
         return bool(_BACK.search(timeless) or _SHORT.fullmatch(text))
     return bool(_THING.search(text)) and not _OF_OWN.search(text) and not proper_names(text)
+
+
+def stands_alone(text: str) -> bool:
+    """Whether a question of several is understood without the others: "and where do I live?", not "is she nice?"."""
+    return names_something(text) and not _ASKS_FIRST.match(text) and not _BACK.search(_JOINS.sub("", text))
 
 
 def names_somebody(text: str) -> bool:

@@ -12,7 +12,7 @@ from graph.state import Ask, Message, Services, TraceLine
 from graph.understanding import acts
 from graph.understanding.aliases import People, with_kinds, with_names
 from graph.understanding.classifier import Classification
-from graph.understanding.follow_ups import refers_back, resolve
+from graph.understanding.follow_ups import refers_back, resolve, stands_alone
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
 from graph.understanding.parts import KNOWN_OF_USER, read_parts
 from graph.understanding.question import names_something
@@ -84,7 +84,8 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     rewritten, voices = _views(services, further, names if services.settings.search.voice else ())
     voiced_views |= {view.text: replace(view, vector=voices[view.text]) for view in rewritten}
     question = next((view for view in rewritten if view.text == full), question)
-    others = (own, *before, *rewritten, *views[len(texts) :])
+    questions = parts.asking if len(parts.asking) > 1 and all(stands_alone(part.text) for part in parts.asking) else ()
+    others = (own, *before, *rewritten, *questions, *views[len(texts) :])
     times = times_in(question.text, ask.as_of) if ask.times is None else ask.times
     named = frozenset(possible_names(question.text))
     subject = Subject(tuple(name for name in names if name in named), is_about_self(question.text), times)
@@ -100,9 +101,12 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         parts.news,
         parts.in_doubt,
         # Of a longer message not every sentence was looked at by itself.
-        only_asks=bool(parts.asking) and parts.hardly_tell and len(sentences) < MAX_SENTENCES,
+        only_asks=bool(parts.asking or acts.is_marked(ask.text))
+        and parts.hardly_tell
+        and len(sentences) < MAX_SENTENCES,
         recap=parse_recap(ask.text) or ("about me" if parts.small_talk == KNOWN_OF_USER else None),
         person=parse_person(ask.text),
+        questions=questions,
         correction=parse_correction(ask.text),
     )
     return message, own_question

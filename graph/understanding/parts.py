@@ -16,6 +16,8 @@ from memory.search.tokens import words
 
 ABOUT_USER = "who_am_i"
 """Small talk that the memory may answer."""
+ABOUT_PERSONA = (WHO_ARE_YOU := "who_are_you", "are_you_real", "what_can_you_do")
+"""Small talk about the persona, which its card or its life may answer."""
 KNOWN_OF_USER = "what_do_you_remember"
 """Small talk that is answered by what was told."""
 _JOINING = (["and"], ["n"], ["or"])
@@ -39,8 +41,8 @@ _CRISIS = pattern(
 class Parts:
     """The sentences of a message that state something and those that ask; one in doubt is in both.
 
-    `small_talk` is the intent of the last one that is small talk, unless another tells something; `news` is that of the
-    first that tells news. `hardly_tell`: no sentence is at all likely to tell anything.
+    `small_talk` is the intent of the last one that is small talk, unless it does not ask and another tells something;
+    `news` is that of the first that tells news. `hardly_tell`: no sentence is at all likely to tell anything.
     """
 
     stating: tuple[View, ...]
@@ -71,7 +73,7 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
     stating: list[View] = []
     asking: list[View] = []
     small_talk = news = ""
-    tells, hardly_tell = False, True
+    tells, asks_idly, hardly_tell = False, False, True
     for view in sentences:
         said = _said(view, classifier)
         hardly_tell = hardly_tell and said.hardly_tells
@@ -80,6 +82,7 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
         if joins or (intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text)):
             intent = ""
         small_talk = intent or small_talk
+        asks_idly = bool(intent) and acts.is_marked(view.text)
         if intent == ABOUT_USER:
             asking.append(view)
             continue
@@ -93,7 +96,7 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
         stating.append(view)
         tells = tells or not intent
         news = news or (said.act if said.act in acts.NEWS else "")
-    return Parts(tuple(stating), tuple(asking), "" if tells else small_talk, news, hardly_tell)
+    return Parts(tuple(stating), tuple(asking), "" if tells and not asks_idly else small_talk, news, hardly_tell)
 
 
 def _said(view: View, classifier: Classifier) -> acts.Said:

@@ -9,12 +9,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graph.language.patterns import any_word, pattern
+from graph.language.people import ADDRESSEE, SPEAKER
 from memory.search.tokens import FUNCTION_WORDS, content_terms, terms
 
 Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes or no", "thing"]
 
 _PASSED = "(?:is it|has it been|(?:have|has) (?:passed|gone by)|passed)"
 _LEFT = "(?:(?:left|more|now|to go|is it|are there|is left|are left|do (?:i|we) have) ){0,3}"
+
+REQUEST = (
+    r"\W*(?:(?:and|so|but|ok|okay|hey|please|wait|sorry)\W+)?(?:(?:do|can|could|would|will) (?:you|u) (?:\w+ )?)?"
+    r"(?:know|remember|recall|(?:tell|remind|show|give) me)\b"
+)
+"""Begins what asks for something in the form of another question: "can you remind me what I'm allergic to"."""
+
+_OF_ASKING = pattern(
+    rf"\A{REQUEST}|\b(?:can|could|would|will) (?:you|u)\b"
+    r"|\b(?:you|u) (?:\w+ )?(?:know|knew|remember|recall|think|thought|mean|said|say|told|tell|suggest|recommend)\b"
+)
+"""Words to the persona that do not ask about it."""
 
 _OTHER_WH = r"\b(?:who|whom|whose|what|which|where|why|how)\b"
 _WHEN = (
@@ -33,7 +46,7 @@ _EXPECTS: Mapping[Expects, re.Pattern[str]] = {
     "number": any_word("how (?:many|much|old|often|far|tall|big)"),
     "person": any_word("who(?:m|se)?"),
     "place": any_word("where|(?:what|which) (?:city|country|place|town)"),
-    "yes or no": pattern(r"^\W*<AUXILIARY>\b"),
+    "yes or no": pattern(rf"^(?!{REQUEST})\W*<AUXILIARY>\b"),
 }
 
 _FRAME = frozenset(
@@ -81,6 +94,12 @@ def names_only_time(text: str, times: Collection[str]) -> bool:
     """Whether a question names these times and nothing else: "What did I do last week?"."""
     timed = frozenset(term for expression in times for term in terms(expression))
     return bool(timed) and timed | ASKING >= frozenset(terms_of(text))
+
+
+def asks_of_persona(text: str) -> bool:
+    """Whether a question is about the one who is asked ("where do you live?"), and not about the one who asks."""
+    rest = _OF_ASKING.sub(" ", text)
+    return ADDRESSEE.search(rest) is not None and SPEAKER.search(rest) is None
 
 
 def expected(text: str) -> Expects:

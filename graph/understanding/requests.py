@@ -7,6 +7,7 @@ from typing import Literal
 
 from graph.language.patterns import first_search, pattern, patterns
 from graph.language.people import singular
+from graph.understanding.question import REQUEST
 from graph.understanding.sentences import split
 
 Recap = Literal["just", "today", "last time", "so far", "about me"]
@@ -43,7 +44,7 @@ _RECAPS: tuple[tuple[Recap, str], ...] = (
 )
 _ASKS_RECAP = [(kind, pattern(rf"\A{source}\W*\Z")) for kind, source in _RECAPS]
 
-_LEAD = r"\A\W*(?:(?:and|so|but|ok|hey|wait|sorry)\W+)?(?:(?:do you (?:know|remember)|tell me|remind me) )?"
+_LEAD = rf"\A(?:{REQUEST} |\W*(?:(?:and|so|but|ok|hey|wait|sorry)\W+)?)"
 _NAME = (
     r"(?P<name>(?!(?:my|our|your|the|an?|this|that|these|those|s?he|it|they|you|u|i|we|there|in|on|at|to|me|going)\b)"
     r"[^\W\d_][\w.'-]*(?: [^\W\d_][\w.'-]*){0,2}?)"
@@ -51,6 +52,7 @@ _NAME = (
 _KIND = "<QUALITY>(?P<kind>(?:<SOMEBODY>|<ANIMALS>|sibling|pet|animal|parent|children)s?)"
 _END = r"(?: again| then| at all| or not)?\W*\Z"
 _ASKS_PERSON = patterns(
+    rf"\A{REQUEST} (?:my|our) {_KIND}(?P<called>'?s? names?){_END}",
     *(
         rf"{_LEAD}{source}{_END}"
         for source in (
@@ -64,7 +66,7 @@ _ASKS_PERSON = patterns(
             rf"(?: any| an?| some)? {_KIND}",
             "am i (?:really |still )?(?P<status>married|single|an only child)",
         )
-    )
+    ),
 )
 _IMPLIES = {"married": ("spouse", True), "single": ("partner", False), "an only child": ("sibling", False)}
 """Relation that a status implies, and whether the user then has such a person."""

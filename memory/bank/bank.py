@@ -134,14 +134,15 @@ class Bank(BankFile):
             return change_persona(db, persona_id, proactive=int(proactive))
 
     def edit_card(
-        self, persona_id: int, *, description: str, scenario: str, first_message: str, examples: str
+        self, persona_id: int, *, description: str, scenario: str, first_message: str, examples: str, picture: str = ""
     ) -> Persona:
-        """Give a persona other texts of its card.
+        """Give a persona other texts of its card, and another picture if there is one.
 
         Raises:
             UnknownPersona: there is none of that number.
         """
         texts = {"description": description, "scenario": scenario, "first_message": first_message, "examples": examples}
+        texts |= {"picture": picture} if picture else {}
         with self.writing() as db:
             edited = change_persona(db, persona_id, **{name: rows.clean(text).strip() for name, text in texts.items()})
             journal.record(db, "edited", persona_id, {"personas": 1})

@@ -1,10 +1,12 @@
 """The fields for what a character card holds beside name and description."""
 
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from memory.importers.generic.character_card import MAX_CHARACTERS
+from memory.errors import MemoirError
+from memory.importers.generic.character_card import MAX_CHARACTERS, PICTURE_FORMATS, cut_small
 from memory.tab.parts import Update
 from memory.types import Persona
 
@@ -26,7 +28,7 @@ FIELDS: dict[str, dict[str, Any]] = {
 
 
 class CardFields:
-    """The fields, all optional, in a closed accordion; `inputs` are they in the order of `FIELDS`."""
+    """The fields, all optional, in a closed accordion; `inputs` are the texts in the order of `FIELDS`."""
 
     def __init__(self, elem_id: str) -> None:
         with gr.Accordion("More about the persona", open=False, elem_id=f"{elem_id}-more"):
@@ -36,7 +38,26 @@ class CardFields:
                 for name, look in FIELDS.items()
             ]
 
+            self.picture = gr.File(
+                label="Picture (PNG, JPEG or WebP)",
+                file_types=[f".{name.lower()}" for name in (*PICTURE_FORMATS, "JPG")],
+                height=110,
+                elem_id=f"{elem_id}-picture",
+            )
+
     def show(self, persona: Persona | None) -> Update:
         """Show the texts of a persona."""
         texts = [getattr(persona, name) if persona else "" for name in FIELDS]
-        return dict(zip(self.inputs, texts, strict=True))
+        return {**dict(zip(self.inputs, texts, strict=True)), self.picture: None}
+
+
+def read_picture(file: str | None) -> str:
+    """The chosen picture, cut small, as a `data:` address; empty if none was chosen.
+
+    Raises:
+        MemoirError: it is no picture, or too large.
+    """
+    picture = cut_small(Path(file)) if file else ""
+    if file and not picture:
+        raise MemoirError(f"“{Path(file).name}” cannot be read as a picture. Choose a smaller PNG, JPEG or WebP.")
+    return picture

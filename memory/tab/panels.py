@@ -16,7 +16,7 @@ from memory.forgetting import forget
 from memory.formatting import parse_date
 from memory.importers.generic.character_card import MAX_CHARACTERS
 from memory.progress import Task
-from memory.tab.card_fields import FIELDS, CardFields
+from memory.tab.card_fields import FIELDS, CardFields, read_picture
 from memory.tab.parts import PRIVATE, Pager, TaskPanel, Update, build_table, error_box, hint, render
 from memory.types import Persona
 
@@ -225,7 +225,7 @@ class PersonaPanel:
             self.result = gr.HTML(padding=False, elem_id="persona-result")
         # What was previewed is what the button deletes, whatever is chosen meanwhile.
         self.asked: gr.State = gr.State(None)
-        texts = [self.description, *self.card.inputs]
+        texts = [self.description, self.card.picture, *self.card.inputs]
         # Both events come when the fold is opened first; the later one must not undo what is typed in between.
         self.shown: gr.State = gr.State(None)
         outputs = [self.name, *texts, self.confirm, self.shown]
@@ -253,9 +253,11 @@ class PersonaPanel:
             self.confirm: gr.Group(visible=False),
         }
 
-    def save(self, persona_id: int | None, description: str, *card: str) -> Markup:
-        """Store the texts in the fields."""
+    def save(self, persona_id: int | None, description: str, picture: str | None, *card: str) -> Markup:
+        """Store the texts in the fields, and the picture if one was chosen."""
         texts = dict(zip(FIELDS, card, strict=True))
+        if picture:
+            texts["picture"] = read_picture(picture)
         with journal.requested_by("Memory tab"):
             persona = self.bank.edit_card(_required(persona_id), description=description, **texts)
         return hint(f"Saved. It applies from your next message to {persona.name} on.")

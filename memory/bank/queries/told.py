@@ -10,7 +10,7 @@ from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.bank.queries.memories import ended_elsewhere, known_to, read_memories, time_range, visible_personas
 from memory.bank.relations import YOU
-from memory.types import Memory, Relation, TimeSpan
+from memory.types import Memory, Persona, Relation, TimeSpan
 
 MOST = 500
 """Most relations and facts that are read of one persona, the latest first."""
@@ -52,6 +52,14 @@ def facts_told(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
     """The facts that a user told about themselves and their people, and that held at a moment, the latest first."""
     facts = f"m.store IN ('profile', 'relationship') AND m.relation_tail <> '' AND t.role = 'user' {_LATEST}"
     return _read_known(bank, persona_id, as_of, facts)
+
+
+def facts_of_persona(bank: Bank, persona: Persona, as_of: datetime) -> list[Memory]:
+    """The facts that a persona told about itself and its people, and that held at a moment, the latest first."""
+    facts = f"m.store IN ('profile', 'relationship') AND m.relation_tail <> '' AND m.relation_head = :name {_LATEST}"
+    return _read_known(
+        bank, persona.id, as_of, f"m.persona_id = :persona AND m.speaker = :name AND {facts}", name=persona.name
+    )
 
 
 def upcoming(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> list[Memory]:

@@ -82,6 +82,7 @@ MAX_TEXT_BYTES = 1 << 25
 MAX_PIXELS = 1 << 24
 """The largest image that is decoded; cards have under a million pixels."""
 
+PICTURE_FORMATS = ("PNG", "JPEG", "WEBP")
 PICTURE_SIDE = 96
 """Pixels of a side of a persona's picture; the chat shows it at half of that."""
 
@@ -191,16 +192,16 @@ def read_card(path: Path) -> EmbeddedCard:
         raise ValueError(f", but {fault}; expected a complete PNG whose card is JSON in base64") from fault
     for keyword in CARD_KEYWORDS:
         if keyword in cards:
-            return EmbeddedCard(path.name, path.stem, cards[keyword], _cut_small(path))
+            return EmbeddedCard(path.name, path.stem, cards[keyword], cut_small(path))
     raise ValueError(" without a character card in it")
 
 
-def _cut_small(path: Path) -> str:
+def cut_small(path: Path) -> str:
     """The middle of an image as a small one in a `data:` address; empty if the image is damaged or too large."""
-    from PIL import Image, ImageOps  # only cards need it
+    from PIL import Image, ImageOps  # only pictures need it
 
     try:
-        with Image.open(path, formats=["PNG"]) as image:
+        with Image.open(path, formats=PICTURE_FORMATS) as image:
             if image.width * image.height > MAX_PIXELS:
                 return ""
             # Of a portrait the upper part: there is the face.
