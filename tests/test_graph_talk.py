@@ -1,5 +1,6 @@
 """A chat model replies to every message as the persona; what it says is shown as it said it, with its sources."""
 
+import asyncio
 import json
 import re
 from dataclasses import replace
@@ -9,10 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.assistant import Assistant
+from graph.models.hosted import model as hosted
+from graph.models.hosted.schemas import FORMS
 from graph.models.limits import recites
 from graph.readers.talk.passages import PromptLine, choose, resemblance, split_passages
-from graph.readers.talk.prompt import INSTRUCTION, RESERVED, Content, alternating, messages, system_message, turns_of
+from graph.readers.talk.prompt import (
+    INSTRUCTION,
+    RESERVED,
+    Content,
+    alternating,
+    messages,
+    system_message,
+    turns_of,
+)
 from graph.readers.talk.repairs import StreamedReply
+from graph.readers.talk.reply import STOPPED, UNCHECKED
 from graph.state import Token
 from memory.types import MemoryDraft, PersonaDraft, TurnDraft
 from support.chat_server import Broken, ChatServer, Half
@@ -206,7 +218,9 @@ def test_a_reply_that_reaches_its_most_tokens_is_marked_as_cut(marlow):
 def test_what_came_before_the_connection_broke_is_kept_and_marked(marlow):
     answer, _ = talked(marlow, Half("Put your feet up, and", "hang up"))
     assert answer.reading.answer == "Put your feet up, and"
-    assert "broke off" in answer.reading.notice
+    assert answer.reading.notice.count("broke off") == 1
+    assert "no usable reply" not in answer.reading.notice
+    assert answer.reading.notice.endswith(". What came of it is kept.")
     assert answer.stored.turns == 2
 
 
@@ -291,16 +305,61 @@ def test_what_nothing_supports_is_marked_and_what_a_line_says_gets_its_number(ma
 
 
 @pytest.mark.parametrize("answer", [facts(), "no JSON", Broken(500, "{}")])
-def test_a_comparison_that_finds_nothing_or_fails_leaves_the_reply_as_it_is(marlow, answer):
+def test_a_comparison_that_finds_nothing_or_fails_leaves_the_reply_as_it_is_and_a_failure_is_said(marlow, answer):
     said, _ = talked(marlow, MADE_UP, answer, check="model")
-    assert (said.reading.answer, said.reading.unsupported, said.reading.notice) == (MADE_UP, (), "")
+    assert (said.reading.answer, said.reading.unsupported) == (MADE_UP, ())
+    failed = answer != facts()
+    assert said.reading.notice == (UNCHECKED if failed else "")
+    assert [line.decided.startswith("not compared: ") for line in said.trace if line.node == "check"] == [True] * failed
 
 
-def test_a_sentence_with_a_citation_gets_no_other(marlow):
+def test_a_server_that_fails_at_the_comparison_is_asked_once_where_it_took_the_form_before(marlow):
+    with ChatServer(FREE, facts(), FREE, Broken(500, "{}")) as server:
+        for text in ("hello there!", "what a day"):
+            talking(marlow, server, check="model").ask(marlow.asks(text))
+        assert len(server.requests) == 4
+    with ChatServer(FREE, Broken(500, "{}")) as server:
+        talking(marlow, server, check="model").ask(marlow.asks(TOLD))
+        asked = [request.get("response_format", {}).get("type", "") for request in server.requests[1:]]
+        assert list(dict.fromkeys(asked)) == list(FORMS)
+        assert asked.count("") == 1 + hosted.RETRIES == len(asked) - 2
+
+
+@pytest.mark.parametrize(
+    ("replies", "kept", "note"),
+    [
+        ([Half(f"{FREE} And then", "stall")], f"{FREE} And", STOPPED),
+        ([FREE, Half(facts(), "stall")], FREE, UNCHECKED),
+    ],
+)
+def test_who_stops_a_reply_keeps_what_is_there_of_it(marlow, replies, kept, note):
+    stop, events = asyncio.Event(), []
+
+    async def stopped():
+        async for event in talking(marlow, server, check="model").stream(marlow.asks(TOLD), stop):
+            events.append(event)
+            said = "".join(each.text for each in events if isinstance(each, Token))
+            if kept in said and (note == STOPPED or getattr(event, "is_last", False)):
+                stop.set()
+
+    with ChatServer(*replies) as server:
+        asyncio.run(stopped())
+    assert events[-1].reading.answer.startswith(kept)
+    assert events[-1].reading.notice == note
+    (session,) = [s for s in marlow.services.bank.sessions(marlow.persona.id) if s.source == "chat"]
+    said = [turn.text for turn in marlow.services.bank.turns(marlow.persona.id, session.id)]
+    assert said == [TOLD, events[-1].reading.answer]
+
+
+def test_a_sentence_with_a_citation_gets_no_other_and_keeps_its_number_where_it_is_compared(marlow):
+    marlow.say("My boss is called Marieke.")
+
     def reply(request):
         return f"You adopted Biscuit in March [{number_of(request, ADOPTED)}]. And then?"
 
-    said, _ = talked(marlow, reply, facts((1, 1)), check="model")
+    said, (first, second) = talked(marlow, reply, facts((1, 1)), check="model")
+    assert number_of(first, ADOPTED) > 1
+    assert second["messages"][-2]["content"] == reply(first)
     assert said.reading.answer == "You adopted Biscuit in March [1]. And then?"
 
 
