@@ -16,6 +16,7 @@ from graph.models.limits import recites
 from graph.readers.talk.passages import PromptLine, choose, resemblance, split_passages
 from graph.readers.talk.prompt import (
     INSTRUCTION,
+    LEFT_OUT,
     RESERVED,
     Content,
     alternating,
@@ -468,10 +469,45 @@ def test_the_prompt_holds_card_task_facts_examples_chat_day_lines_and_at_last_th
         'Scenario: "A kitchen by the sea."\n\n'
         'You are talking with "Tilde".\nReply to "Tilde"\'s last message as "Otto" would'
     )
-    assert f'Monday, 4 March 2024, "Tilde":\n[1] "{ADOPTED}"' in system_message(content)
+    assert f'Monday, 4 March 2024, "Tilde":\n[1] "{ADOPTED}" ("yesterday" is 3 March 2024)' in system_message(content)
     assert talk == [("human", "Evening!"), ("ai", "Evening, Tilde. Kettle's on.")]
     assert last.startswith("It is Monday, 1 July 2024, 10:00.\n\n")
-    assert last.endswith(f'"Tilde":\n[2] "{ADOPTED}"\n\nTilde\'s message:\n{TOLD}')
+    assert last.endswith(f'"Tilde":\n[2] "{ADOPTED}" ("yesterday" is 3 March 2024)\n\nTilde\'s message:\n{TOLD}')
+
+
+def test_what_nothing_supports_is_left_out_of_the_chat_that_the_model_is_shown(marlow):
+    table = "| Day | What |\n|---|---|\n| Tue | dentist |\n| Wed | choir |"
+    reply = f"Lovely. Hilde flies in [1]. Rest!\n- Frits stole it.\n- Sleep well.\n\n{table}"
+    made_up = ("Hilde flies in [1].", "Frits stole it.", "Tue | dentist")
+    said = [
+        TurnDraft("You", "user", "hi"),
+        TurnDraft("Otto", "assistant", reply, unsupported=made_up),
+        TurnDraft("You", "user", "so?"),
+        TurnDraft("Otto", "assistant", MADE_UP, unsupported=(MADE_UP,)),
+    ]
+    kept = table.replace("| Tue | dentist |\n", "")
+    shown = [text for role, text in turns_of(content_of(marlow, said).ask) if role == "ai"]
+    assert shown == [f"Lovely. Rest!\n- Sleep well.\n\n{kept}", LEFT_OUT]
+
+
+def test_a_line_says_which_days_it_means_where_its_words_name_them_as_seen_from_another(marlow):
+    marlow.say("The funeral is next Wednesday. Luc was born on 9 May 1950.")
+    _, requests = talked(marlow.again(), FREE, text="what about the funeral?")
+    prompt = "\n".join(message["content"] for message in requests[0]["messages"])
+    assert '9 May 1950." ("next Wednesday" is 3 July 2024)' in prompt
+
+
+def test_what_only_asks_is_no_earlier_line(marlow):
+    asked = [
+        "What do you remember about me? List it.",
+        "Thanks. Now write me a Python function that tells how many days are left.",
+    ]
+    for text in [*asked, "I gave Olaf a Python for his birthday."]:
+        marlow.say(text)
+    _, requests = talked(marlow.again(), FREE, text="Write me a list of Python functions")
+    said = requests[0]["messages"][-1]["content"]
+    assert [text for text in asked if text in said] == []
+    assert "gave Olaf a Python" in said
 
 
 def test_turns_are_messages_of_their_own_and_roles_alternate(marlow):
@@ -484,6 +520,7 @@ def test_turns_are_messages_of_their_own_and_roles_alternate(marlow):
     prompt = messages(content_of(marlow, said))
     assert [role for role, _ in prompt] == ["system", *["human", "ai"] * 3, "human"]
     assert ("ai", "Aye.") in prompt
+    assert LEFT_OUT in {text for role, text in prompt[1:] if role == "human"}
     assert list(alternating([("human", "a"), ("human", "b"), ("ai", "c")])) == [("human", "a\nb"), ("ai", "c")]
 
 
