@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from graph.build import compiled_graph
 from graph.language.facts import forms
@@ -47,6 +47,8 @@ class Answer:
 
 
 Event = Step | Token | Answer
+Part = tuple[str, Any]
+"""What the graph streams: its mode, "updates" or "custom", and the change or the token."""
 
 
 class Assistant:
@@ -71,17 +73,19 @@ class Assistant:
         other.services = replace(self.services, model=model, settings=settings)
         return other
 
-    async def stream(self, ask: Ask) -> AsyncGenerator[Event, None]:
+    async def stream(self, ask: Ask, stop: asyncio.Event | None = None) -> AsyncGenerator[Event, None]:
         """Answer one message; the last event is the `Answer`.
 
-        Cancelling the task, or closing the generator, stops the answer: what the user said is then stored all the same,
-        and nothing of the reply.
+        Once `stop` is set, the reply ends with what is there of it. If nothing is there, or the task is cancelled or
+        the generator closed, there is no `Answer`; what the user said is stored all the same.
         """
         # Without what is no text (half an emoji, U+0000), which the models refuse and the bank leaves out.
         ask = replace(ask, text=clean(ask.text), dialogue=tuple(clean_draft(turn) for turn in ask.dialogue))
         state: TurnState = {"ask": ask}
         trace: list[TraceLine] = []
-        parts = compiled_graph().astream(state, context=self.services, stream_mode=["updates", "custom"])
+        stop = stop or asyncio.Event()
+        services = replace(self.services, stop=stop)
+        parts = _until(stop, compiled_graph().astream(state, context=services, stream_mode=["updates", "custom"]))
         try:
             async for mode, part in parts:
                 if mode == "custom":
@@ -92,10 +96,12 @@ class Assistant:
                     for line in change.get("trace", ()):
                         trace.append(line)
                         yield Step(line)
-        except (asyncio.CancelledError, GeneratorExit):
-            await parts.aclose()  # type: ignore[attr-defined]  # a generator, whatever its type says
+        except (_Stopped, asyncio.CancelledError, GeneratorExit) as ended:
+            await parts.aclose()
             # A thread that is writing to the bank already may delay this; it must not be cancelled a second time.
             await asyncio.shield(asyncio.to_thread(persist_interrupted, state, self.services.bank))
+            if isinstance(ended, _Stopped):
+                return
             raise
         yield Answer(
             ask, state["reading"], state.get("hits", ()), state.get("window", ()), state.get("stored"), tuple(trace)
@@ -113,24 +119,37 @@ class Assistant:
         raise AssertionError("the stream ended without an answer")
 
 
-async def until(stop: asyncio.Event, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-    """The events until `stop` is set, which cancels what they come from; the `Answer` is then not among them."""
+class _Stopped(Exception):  # the user wants no reply; nobody sees it
+    """The reply was stopped before anything of it was there."""
+
+
+async def _until(stop: asyncio.Event, parts: AsyncIterator[Part]) -> AsyncGenerator[Part, None]:
+    """The parts of a turn; those of a reply that has begun go on to their end, which comes soon once `stop` is set.
+
+    Raises:
+        _Stopped: `stop` was set before the first piece of the reply.
+    """
     stopping = asyncio.create_task(stop.wait())
-    coming: asyncio.Future[Event | None] | None = None
+    coming: asyncio.Future[Part | None] | None = None
+    begun = False
     try:
-        while not stop.is_set():
-            coming = asyncio.ensure_future(anext(events, None))
-            await asyncio.wait((coming, stopping), return_when=asyncio.FIRST_COMPLETED)
-            event = coming.result() if coming.done() else None
-            if event is None:
+        while not stop.is_set() or begun:
+            coming = asyncio.ensure_future(anext(parts, None))
+            await asyncio.wait((coming,) if begun else (coming, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                break
+            part = coming.result()
+            if part is None:
                 return
-            yield event
+            begun = begun or part[0] == "custom"
+            yield part
+        raise _Stopped
     finally:
         stopping.cancel()
         if coming is not None:
             coming.cancel()
             await asyncio.wait((coming,))
-        await events.aclose()
+        await parts.aclose()  # type: ignore[attr-defined]  # a generator, whatever its type says
 
 
 def prepare() -> None:

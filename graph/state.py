@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import re
 import uuid
@@ -191,10 +192,14 @@ def drop(hits: Iterable[Hit], which: Callable[[Hit], bool], stage: DropReason, w
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of the reply as it is written; with `restart`, it replaces all pieces before it."""
+    """A piece of the reply as it is written; with `restart`, it replaces all pieces before it.
+
+    With `is_last`, the reply is all there, and only compared with the memories.
+    """
 
     text: str
     restart: bool = False
+    is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +229,8 @@ class TurnState(TypedDict, total=False):
 class Services:
     """What the nodes may use; handed in at run time, so that a test or a replay can swap any of it.
 
-    Without a `model`, the extractive reader answers. `wake_indexer` is called when something was stored.
+    Without a `model`, the extractive reader answers. `wake_indexer` is called when something was stored. `stop` is set
+    once the user wants no more of a reply: what is there of it is then the whole.
     """
 
     bank: Bank
@@ -234,3 +240,4 @@ class Services:
     model: BaseChatModel | None = None
     wake_indexer: Callable[[], None] = lambda: None
     line_reader: LineReader = field(default_factory=line_reader.packaged)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)

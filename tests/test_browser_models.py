@@ -260,10 +260,14 @@ def test_what_a_message_taught_is_edited_and_taken_back_below_it(app: App, scree
 
 
 def test_what_a_model_cannot_do_is_said_and_the_next_message_works(screen: Screen) -> None:
-    with ChatServer(Broken(401, "{}"), read) as server:
+    with ChatServer(Broken(401, "{}"), Broken(401, "{}"), read) as server:
         choose(screen, server.model())
         assert "Comma" in screen.ask(QUESTION)
-        expect(screen.page.locator("#chat")).to_contain_text("check OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY")
+        why = screen.page.locator("#chat").get_by_text("check OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY")
+        expect(why).to_have_count(1)
+        assert "Comma" in screen.ask(QUESTION)
+        expect(screen.page.locator("#chat")).to_contain_text("For the same reason as before.")
+        expect(why).to_have_count(1)
         assert "says the model" in screen.ask(QUESTION)
 
 
@@ -281,18 +285,40 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
         screen.page.locator("#composer textarea").fill(MEANWHILE)
         screen.page.locator("#composer textarea").press("Enter")
         expect(screen.page.get_by_text("Memoir is still answering")).to_be_visible()
+        expect(screen.page.locator("#chat .bot.message").last).to_contain_text("what you have told me")
         stop.click()
-        expect(screen.page.locator("#chat")).to_contain_text("Your message is kept; the unfinished reply is not")
+        expect(stop).to_be_hidden(timeout=2_000)
+        screen.reply()
+        expect(screen.page.locator("#chat")).to_contain_text("The reply was stopped; what was there is kept.")
         expect(screen.page.locator("#composer textarea")).to_have_value(MEANWHILE)
         expect(screen.page.locator("#composer .submit-button")).to_be_visible()
         assert not screen.page.locator(".error:visible").count()
         assert "says the model" in screen.ask(QUESTION)
         screen.ask("Who is Yara?")
-        screen.page.locator("#chat a[href$='#source-1-1']").first.click()
-        expect(screen.page.locator("#sources [data-answer='1']")).to_contain_text(QUESTION)
+        screen.page.locator("#chat a[href$='#source-2-1']").first.click()
+        expect(screen.page.locator("#sources [data-answer='2']")).to_contain_text(QUESTION)
+        screen.page.reload()
+        expect(screen.page.locator("#chat .user.message")).to_have_count(3)
+        expect(screen.page.locator("#chat .bot.message").first).to_contain_text("what you have told me")
     said = told(app)
     assert "How old is Comma, the cat, when I stop?" in said
     assert not [text for text in said if "birthdays" in text]
+
+
+@pytest.mark.slow
+def test_the_next_message_can_be_sent_while_a_reply_is_only_compared_with_the_memories(screen: Screen) -> None:
+    with ChatServer("Sleep well.", Half("{", "stall"), read) as server:
+        choose(screen, server.model())
+        screen.page.locator("#composer textarea").fill("I'm off to bed.")
+        screen.page.locator("#composer textarea").press("Enter")
+        expect(screen.page.locator("#chat .bot.message").last).to_have_text("Sleep well.", timeout=SLOW)
+        expect(screen.page.locator("#composer .submit-button")).to_be_visible()
+        screen.asked += 1
+        assert "says the model" in screen.ask(QUESTION)
+        expect(screen.page.locator("#chat .user.message")).to_have_count(2)
+        expect(screen.page.locator("#chat")).to_contain_text("This reply was not compared with your memories.")
+        said = [message["content"] for message in server.requests[2]["messages"]]
+        assert said[1:3] == ["I'm off to bed.", "Sleep well."]
 
 
 @pytest.mark.slow

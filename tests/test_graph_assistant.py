@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from graph.assistant import Answer, Assistant, Step, until
+from graph.assistant import Answer, Assistant, Step
 from graph.state import Token
 from memory.bank import connection
 from memory.bank.bank import Bank
@@ -170,16 +170,20 @@ def chat_turns(chat):
     return [t for s in bank.sessions(chat.persona.id) if s.source == "chat" for t in bank.turns(chat.persona.id, s.id)]
 
 
-def test_events_end_without_an_answer_once_they_are_stopped(marlow):
+@pytest.mark.parametrize("begun", [0, 1])
+def test_events_end_without_an_answer_once_they_are_stopped(marlow, begun):
     async def stopped():
         stop, events = asyncio.Event(), []
-        async for event in until(stop, Assistant(marlow.services).stream(marlow.asks("I planted a quince tree."))):
+        if not begun:
+            stop.set()
+        async for event in Assistant(marlow.services).stream(marlow.asks("I planted a quince tree."), stop):
             events.append(event)
             stop.set()
         return events
 
-    assert [type(event) for event in asyncio.run(stopped())] == [Step]
+    assert [type(event) for event in asyncio.run(stopped())] == [Step] * begun
     assert [t.text for t in chat_turns(marlow)] == ["I planted a quince tree."]
+    assert "I planted a quince tree." in {m.text for m in marlow.services.bank.memories(marlow.persona.id)}
 
 
 def test_a_chat_that_is_broken_off_once_it_is_stored_is_not_stored_again(marlow):

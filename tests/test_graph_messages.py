@@ -8,6 +8,7 @@ import pytest
 from graph.models.local_model import LocalModel
 from graph.models.registry import chat_model
 from graph.readers.talk.checking import cite, sentences_of
+from graph.readers.talk.prompt import turns_of
 from graph.tab.answering import status_after
 from graph.tab.chats import build_ask
 from graph.tab.messages import (
@@ -115,9 +116,11 @@ def test_marks_stay_within_their_item_and_their_cells() -> None:
 def test_a_chat_gives_what_was_said_in_it_and_no_notices(tmp_path: Path) -> None:
     bank = Bank(tmp_path / "bank.db")
     persona = bank.create_persona(PersonaDraft("Marlow"))
-    said = (user_bubble("I like *stars*."), *notice("Stopped", "The reply was stopped."), draft_bubble("So do I."))
+    reply = answer_bubble("So do I. You own a boat.", set(), 1, ["You own a boat."])
+    said = (user_bubble("I like *stars*."), *notice("Stopped", "The reply was stopped."), reply)
     ask = build_ask(bank, "Why?", Chat("chat-1", persona.id, said), None, remember=True)
-    assert [(turn.role, turn.text) for turn in ask.dialogue] == [("user", "I like *stars*."), ("assistant", "So do I.")]
+    assert [(turn.role, turn.text) for turn in ask.dialogue] == [("user", "I like *stars*."), ("assistant", reply.text)]
+    assert turns_of(ask) == (("human", "I like *stars*."), ("ai", "So do I."))
 
 
 def test_a_chip_under_a_message_says_what_was_remembered_of_it() -> None:

@@ -190,8 +190,9 @@ def test_a_message_whose_reply_was_lost_stays_apart_from_the_next(bank: Bank) ->
     assert past is not None
     assert [(bubble.role, bubble.title) for bubble in resume(bank, past).bubbles] == [
         ("user", ""),
-        ("assistant", "Stopped"),
+        ("assistant", "No reply"),
         ("user", ""),
+        ("assistant", "No reply"),
     ]
 
 

@@ -1,5 +1,6 @@
 """A chat model replies to every message as the persona; what it says is shown as it said it, with its sources."""
 
+import asyncio
 import json
 import re
 from dataclasses import replace
@@ -9,10 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.assistant import Assistant
+from graph.models.hosted import model as hosted
+from graph.models.hosted.schemas import FORMS
 from graph.models.limits import recites
 from graph.readers.talk.passages import PromptLine, choose, resemblance, split_passages
-from graph.readers.talk.prompt import INSTRUCTION, RESERVED, Content, alternating, messages, system_message, turns_of
+from graph.readers.talk.prompt import (
+    INSTRUCTION,
+    LEFT_OUT,
+    RESERVED,
+    Content,
+    alternating,
+    messages,
+    system_message,
+    turns_of,
+)
 from graph.readers.talk.repairs import StreamedReply
+from graph.readers.talk.reply import STOPPED, UNCHECKED
 from graph.state import Token
 from memory.types import MemoryDraft, PersonaDraft, TurnDraft
 from support.chat_server import Broken, ChatServer, Half
@@ -206,7 +219,9 @@ def test_a_reply_that_reaches_its_most_tokens_is_marked_as_cut(marlow):
 def test_what_came_before_the_connection_broke_is_kept_and_marked(marlow):
     answer, _ = talked(marlow, Half("Put your feet up, and", "hang up"))
     assert answer.reading.answer == "Put your feet up, and"
-    assert "broke off" in answer.reading.notice
+    assert answer.reading.notice.count("broke off") == 1
+    assert "no usable reply" not in answer.reading.notice
+    assert answer.reading.notice.endswith(". What came of it is kept.")
     assert answer.stored.turns == 2
 
 
@@ -291,16 +306,61 @@ def test_what_nothing_supports_is_marked_and_what_a_line_says_gets_its_number(ma
 
 
 @pytest.mark.parametrize("answer", [facts(), "no JSON", Broken(500, "{}")])
-def test_a_comparison_that_finds_nothing_or_fails_leaves_the_reply_as_it_is(marlow, answer):
+def test_a_comparison_that_finds_nothing_or_fails_leaves_the_reply_as_it_is_and_a_failure_is_said(marlow, answer):
     said, _ = talked(marlow, MADE_UP, answer, check="model")
-    assert (said.reading.answer, said.reading.unsupported, said.reading.notice) == (MADE_UP, (), "")
+    assert (said.reading.answer, said.reading.unsupported) == (MADE_UP, ())
+    failed = answer != facts()
+    assert said.reading.notice == (UNCHECKED if failed else "")
+    assert [line.decided.startswith("not compared: ") for line in said.trace if line.node == "check"] == [True] * failed
 
 
-def test_a_sentence_with_a_citation_gets_no_other(marlow):
+def test_a_server_that_fails_at_the_comparison_is_asked_once_where_it_took_the_form_before(marlow):
+    with ChatServer(FREE, facts(), FREE, Broken(500, "{}")) as server:
+        for text in ("hello there!", "what a day"):
+            talking(marlow, server, check="model").ask(marlow.asks(text))
+        assert len(server.requests) == 4
+    with ChatServer(FREE, Broken(500, "{}")) as server:
+        talking(marlow, server, check="model").ask(marlow.asks(TOLD))
+        asked = [request.get("response_format", {}).get("type", "") for request in server.requests[1:]]
+        assert list(dict.fromkeys(asked)) == list(FORMS)
+        assert asked.count("") == 1 + hosted.RETRIES == len(asked) - 2
+
+
+@pytest.mark.parametrize(
+    ("replies", "kept", "note"),
+    [
+        ([Half(f"{FREE} And then", "stall")], f"{FREE} And", STOPPED),
+        ([FREE, Half(facts(), "stall")], FREE, UNCHECKED),
+    ],
+)
+def test_who_stops_a_reply_keeps_what_is_there_of_it(marlow, replies, kept, note):
+    stop, events = asyncio.Event(), []
+
+    async def stopped():
+        async for event in talking(marlow, server, check="model").stream(marlow.asks(TOLD), stop):
+            events.append(event)
+            said = "".join(each.text for each in events if isinstance(each, Token))
+            if kept in said and (note == STOPPED or getattr(event, "is_last", False)):
+                stop.set()
+
+    with ChatServer(*replies) as server:
+        asyncio.run(stopped())
+    assert events[-1].reading.answer.startswith(kept)
+    assert events[-1].reading.notice == note
+    (session,) = [s for s in marlow.services.bank.sessions(marlow.persona.id) if s.source == "chat"]
+    said = [turn.text for turn in marlow.services.bank.turns(marlow.persona.id, session.id)]
+    assert said == [TOLD, events[-1].reading.answer]
+
+
+def test_a_sentence_with_a_citation_gets_no_other_and_keeps_its_number_where_it_is_compared(marlow):
+    marlow.say("My boss is called Marieke.")
+
     def reply(request):
         return f"You adopted Biscuit in March [{number_of(request, ADOPTED)}]. And then?"
 
-    said, _ = talked(marlow, reply, facts((1, 1)), check="model")
+    said, (first, second) = talked(marlow, reply, facts((1, 1)), check="model")
+    assert number_of(first, ADOPTED) > 1
+    assert second["messages"][-2]["content"] == reply(first)
     assert said.reading.answer == "You adopted Biscuit in March [1]. And then?"
 
 
@@ -409,10 +469,45 @@ def test_the_prompt_holds_card_task_facts_examples_chat_day_lines_and_at_last_th
         'Scenario: "A kitchen by the sea."\n\n'
         'You are talking with "Tilde".\nReply to "Tilde"\'s last message as "Otto" would'
     )
-    assert f'Monday, 4 March 2024, "Tilde":\n[1] "{ADOPTED}"' in system_message(content)
+    assert f'Monday, 4 March 2024, "Tilde":\n[1] "{ADOPTED}" ("yesterday" is 3 March 2024)' in system_message(content)
     assert talk == [("human", "Evening!"), ("ai", "Evening, Tilde. Kettle's on.")]
     assert last.startswith("It is Monday, 1 July 2024, 10:00.\n\n")
-    assert last.endswith(f'"Tilde":\n[2] "{ADOPTED}"\n\nTilde\'s message:\n{TOLD}')
+    assert last.endswith(f'"Tilde":\n[2] "{ADOPTED}" ("yesterday" is 3 March 2024)\n\nTilde\'s message:\n{TOLD}')
+
+
+def test_what_nothing_supports_is_left_out_of_the_chat_that_the_model_is_shown(marlow):
+    table = "| Day | What |\n|---|---|\n| Tue | dentist |\n| Wed | choir |"
+    reply = f"Lovely. Hilde flies in [1]. Rest!\n- Frits stole it.\n- Sleep well.\n\n{table}"
+    made_up = ("Hilde flies in [1].", "Frits stole it.", "Tue | dentist")
+    said = [
+        TurnDraft("You", "user", "hi"),
+        TurnDraft("Otto", "assistant", reply, unsupported=made_up),
+        TurnDraft("You", "user", "so?"),
+        TurnDraft("Otto", "assistant", MADE_UP, unsupported=(MADE_UP,)),
+    ]
+    kept = table.replace("| Tue | dentist |\n", "")
+    shown = [text for role, text in turns_of(content_of(marlow, said).ask) if role == "ai"]
+    assert shown == [f"Lovely. Rest!\n- Sleep well.\n\n{kept}", LEFT_OUT]
+
+
+def test_a_line_says_which_days_it_means_where_its_words_name_them_as_seen_from_another(marlow):
+    marlow.say("The funeral is next Wednesday. Luc was born on 9 May 1950.")
+    _, requests = talked(marlow.again(), FREE, text="what about the funeral?")
+    prompt = "\n".join(message["content"] for message in requests[0]["messages"])
+    assert '9 May 1950." ("next Wednesday" is 3 July 2024)' in prompt
+
+
+def test_what_only_asks_is_no_earlier_line(marlow):
+    asked = [
+        "What do you remember about me? List it.",
+        "Thanks. Now write me a Python function that tells how many days are left.",
+    ]
+    for text in [*asked, "I gave Olaf a Python for his birthday."]:
+        marlow.say(text)
+    _, requests = talked(marlow.again(), FREE, text="Write me a list of Python functions")
+    said = requests[0]["messages"][-1]["content"]
+    assert [text for text in asked if text in said] == []
+    assert "gave Olaf a Python" in said
 
 
 def test_turns_are_messages_of_their_own_and_roles_alternate(marlow):
@@ -425,6 +520,7 @@ def test_turns_are_messages_of_their_own_and_roles_alternate(marlow):
     prompt = messages(content_of(marlow, said))
     assert [role for role, _ in prompt] == ["system", *["human", "ai"] * 3, "human"]
     assert ("ai", "Aye.") in prompt
+    assert LEFT_OUT in {text for role, text in prompt[1:] if role == "human"}
     assert list(alternating([("human", "a"), ("human", "b"), ("ai", "c")])) == [("human", "a\nb"), ("ai", "c")]
 
 

@@ -6,7 +6,7 @@ Whatever goes wrong raises `ModelFailed`, whose message says what happened and w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +20,7 @@ from graph.models.faults import (
     ContextExceeded,
     ModelFailed,
     Unreachable,
+    broken_off,
     exceeds_context,
     failed,
     http_status,
@@ -27,7 +28,7 @@ from graph.models.faults import (
 )
 from graph.models.hosted.keys import redact_keys
 from graph.models.hosted.profile import OPENAI, learn_context, server_profile, turn_of
-from graph.models.hosted.schemas import REFUSALS, forms, remember_form, response_format
+from graph.models.hosted.schemas import forms, refusals, remember_form, response_format
 from graph.models.limits import (
     CHARACTERS_PER_TOKEN,
     FIRST_TEXT_SECONDS,
@@ -132,7 +133,9 @@ async def _ask_server(
         for form in forms(model) if schema else ():
             fields = body | response_format(form, schema or {}, openai=openai)
             with suppress(_SchemaRefused):
-                reply = await request(has_form=bool(form)).receive(options | {"extra_body": fields})
+                reply = await request(has_form=bool(form), refusals=refusals(model, form)).receive(
+                    options | {"extra_body": fields}
+                )
                 remember_form(model, form)
                 return reply
         return await request().receive(options | {"extra_body": body})
@@ -149,14 +152,22 @@ class _SchemaRefused(Exception):
 class _Reply:
     """What is asked of a model, and what came of its reply so far.
 
-    `most` is the most characters of it; `has_form` says that the request holds the schema that it must have.
+    `most` is the most characters of it; `has_form` says that the request holds the schema that it must have, and
+    `refusals` are the HTTP status with which the server may refuse that.
     """
 
     def __init__(
-        self, model: BaseChatModel, messages: Messages, most: int, on_piece: Say, *, has_form: bool = False
+        self,
+        model: BaseChatModel,
+        messages: Messages,
+        most: int,
+        on_piece: Say,
+        *,
+        has_form: bool = False,
+        refusals: Sequence[int] = (),
     ) -> None:
         self.model, self.messages, self.most, self.on_piece = model, messages, most, on_piece
-        self.has_form = has_form
+        self.has_form, self.refusals = has_form, refusals
         self.message: AIMessage | None = None
         self.text, self.cut = "", False
 
@@ -165,7 +176,7 @@ class _Reply:
 
         Raises:
             ModelFailed: there is no reply, or only a part of one.
-            _SchemaRefused: `has_form`, and the server failed before the first piece of the reply.
+            _SchemaRefused: the server failed with one of the `refusals` before the first piece of the reply.
         """
         fault: Exception | None = None
         clock = asyncio.timeout(None)
@@ -188,7 +199,7 @@ class _Reply:
             fault = None if self.cut else TimeoutError(f"no text came within {FIRST_TEXT_SECONDS:.0f} s")
         # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
         if fault is not None:
-            if self.has_form and not self.text and http_status(fault) in REFUSALS and not exceeds_context(fault):
+            if http_status(fault) in self.refusals and not self.text and not exceeds_context(fault):
                 raise _SchemaRefused
             raise failed(fault, partial=bool(self.text))
         return self._completion()
@@ -244,7 +255,7 @@ class _Reply:
                 remedy += f". If it stays empty, the prompt may be longer than the model's context: {LONGER_CONTEXT}"
             raise ModelFailed(no_reply(f"it was empty, finish reason: {ended or 'unknown'}", remedy))
         if is_hosted(self.model) and not (ended or self.cut):
-            raise ModelFailed(no_reply("the connection ended within the reply", TRY_AGAIN))
+            raise ModelFailed(broken_off("the connection ended", TRY_AGAIN))
         text, cut = redact_keys(self.text), self.cut or ended == "length"
         if message and (usage := message.usage_metadata):
             return Completion(text, usage["input_tokens"], usage["output_tokens"], cut)

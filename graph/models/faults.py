@@ -84,11 +84,11 @@ def failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
     headers: Iterable[Any] = getattr(getattr(fault, "response", None), "headers", None) or {}
     wait = str(dict(headers).get("retry-after", ""))
     remedy += f" (the server asks for {wait} s)" if wait.isdecimal() else ""
-    broken = "the reply broke off; " if partial else ""
+    message = broken_off(said, remedy) if partial else no_reply(said, remedy)
     if status == 500:
-        return ServerError(no_reply(broken + said, remedy))
+        return ServerError(message)
     kind = Unreachable if status in (401, 403, 404, 429) or status >= 500 or by_name else ModelFailed
-    return kind(no_reply(broken + said, remedy))
+    return kind(message)
 
 
 def _words(fault: BaseException) -> str:
@@ -103,6 +103,11 @@ def _words(fault: BaseException) -> str:
 def no_reply(what: str, remedy: str) -> str:
     """The message of a reply that is of no use."""
     return f"The chat model gave no usable reply ({redact_keys(what)}). {remedy}"
+
+
+def broken_off(what: str, remedy: str) -> str:
+    """The message of a reply of which a part came."""
+    return f"The chat model's reply broke off ({redact_keys(what)}). {remedy}"
 
 
 def exceeds_context(fault: BaseException) -> bool:

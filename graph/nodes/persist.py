@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from graph.learning.from_rules import own_sentences, stated_facts
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding import acts
+from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
 from memory.search.quotes import contains
@@ -40,10 +41,13 @@ async def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:
 
 
 def persist_interrupted(state: TurnState, bank: Bank) -> None:
-    """Store what the user said in a turn that was cancelled before `persist`, and nothing of the reply."""
-    ask, message = state["ask"], state.get("message")
-    if message is not None and ask.remember and "stored" not in state:
-        bank.remember(ask.persona.id, [*opening(ask), exchange(ask, message, None)])
+    """Store what the user said in a turn that was cancelled before `persist`, and nothing of the reply.
+
+    A message that was not parsed yet is kept as it is; what it states is learned once the chat is over.
+    """
+    ask = state["ask"]
+    if ask.remember and "stored" not in state:
+        bank.remember(ask.persona.id, [*opening(ask), exchange(ask, state.get("message"), None)])
 
 
 def opening(ask: Ask) -> list[SessionDraft]:
@@ -67,22 +71,27 @@ def title_of(text: str) -> str:
     return title if len(title) <= MAX_TITLE else title[:MAX_TITLE].rsplit(" ", 1)[0]
 
 
-def exchange(ask: Ask, message: Message, reply: Reading | None, revision: Revision | None = None) -> SessionDraft:
-    """The exchange as a draft of its session; without a reply the user's turn alone.
+def exchange(
+    ask: Ask, message: Message | None, reply: Reading | None, revision: Revision | None = None
+) -> SessionDraft:
+    """The exchange as a draft of its session; without a reply, or with an empty one, the user's turn alone.
 
     All that the user says becomes a memory, as typed; what it teaches depends on what it states. The reply becomes
     none: it repeats what was remembered. A message that only corrects something becomes none either: what it corrects
     is one.
     """
-    statements, event = message.statements, message.stated_at
     recallable = True
+    if message is None:
+        statements, event, asks = tuple[str](), stated_time(ask.text, ask.as_of), not tells(ask.text[:MAX_OPENING])
+    else:
+        statements, event, asks = message.statements, message.stated_at, message.only_asks
     if revision is not None:
         statements = tuple(text for text in statements if not contains(revision.sentence, text))
         event, recallable = stated_time(" ".join(statements), ask.as_of), bool(statements)
     said_text = ask.as_of.isoformat(timespec="seconds")  # with the zone, so that the speaker's own day is kept
-    mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable, asks=message.only_asks)
+    mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable, asks=asks)
     turns = [replace(mine, event=event.span, event_text=event.text) if event else mine]
-    if reply is not None:
+    if reply is not None and reply.answer:
         theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, said_text, uuid.uuid4().hex)
         relied_on = tuple(citation.memory.id for citation in reply.citations)
         turns.append(replace(theirs, recallable=False, cites=relied_on, unsupported=reply.unsupported))

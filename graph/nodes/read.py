@@ -79,8 +79,12 @@ async def _spoken(
     shown = {line.memory.id for line in spoken.content.lines}
     read_hits = drop(hits, lambda hit: hit.memory.id not in shown, "budget", "not shown to the chat model")
     decided = f"{without_folders(services.settings.model)}, {reading.outcome}"
-    lines = [TraceLine("read", decided, spoken.figures), *([TraceLine("notes", spoken.notes)] if spoken.notes else [])]
-    return {"reading": reading, "hits": read_hits, "revision": revision, "trace": tuple(lines)}
+    more = {"notes": spoken.notes, "check": spoken.unchecked and f"not compared: {without_folders(spoken.unchecked)}"}
+    lines = (
+        TraceLine("read", decided, spoken.figures),
+        *(TraceLine(name, text) for name, text in more.items() if text),
+    )
+    return {"reading": reading, "hits": read_hits, "revision": revision, "trace": lines}
 
 
 async def _without_model(

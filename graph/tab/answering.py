@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 from starlette.concurrency import iterate_in_threadpool
 
-from graph.assistant import Answer, Assistant, Step, until
+from graph.assistant import Answer, Assistant, Step
 from graph.learning.learner import Learner
 from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
@@ -44,7 +44,7 @@ class Running:
     """An answer that is being written, which outlives the page that asked for it.
 
     `chat` is the chat before it, `text` the message, `shown` what a page shows of it now; `changed` is set when that
-    changes.
+    changes. Once all is there and only compared with the memories, it `is_checked`.
     """
 
     chat: Chat
@@ -53,15 +53,20 @@ class Running:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
+    is_checked: bool = False
 
     async def write(self, updates: AsyncIterator[Update]) -> None:
         """Show updates as they come."""
         try:
             async for update in updates:
-                self.shown |= update
-                self.notify()
+                self.show(update)
         finally:
             asyncio.get_running_loop().call_soon(self.notify)  # once the task is done
+
+    def show(self, update: Update) -> None:
+        """Show an update to the pages that follow."""
+        self.shown |= update
+        self.notify()
 
     def notify(self) -> None:
         """Wake the pages that follow."""
@@ -101,6 +106,7 @@ class Answering:
         request: gr.Request,
     ) -> AsyncIterator[Update]:
         """Answer a message; yield what the page shows meanwhile and at the end."""
+        chat = await self._end_check(chat)
         is_busy = chat.id in self.running or len(self.running) >= MOST_RUNNING
         if is_busy:  # the message stays in the composer
             gr.Info(messages.STILL_ANSWERING, duration=4)
@@ -116,7 +122,11 @@ class Answering:
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
         """Yield what changes of a chat that is being answered until all is there, or the page shows another chat."""
         running, sent = self.running.get(chat.id), Update()
-        while running is not None and self.page.state_holder[request.session_hash or ""][self.chat._id].id == chat.id:
+        while (
+            running is not None
+            and self.running.get(chat.id) in (None, running)
+            and self.page.state_holder[request.session_hash or ""][self.chat._id].id == chat.id
+        ):
             changed = running.changed
             news = {shown: value for shown, value in running.shown.items() if sent.get(shown) is not value}
             sent |= news
@@ -144,7 +154,9 @@ class Answering:
             yield {self.box.composer: messages.busy(), **begun, **self._below(bubbles, messages.status("Thinking…"))}
             async for waiting in iterate_in_threadpool(wait_until_ready(assistant, self.indexer, ask.persona.id)):
                 yield self._below(bubbles, messages.status(waiting))
-            async for update in self._write(assistant, ask, chat, bubbles, running.stop):
+                if running.stop.is_set():
+                    break
+            async for update in self._write(assistant, ask, chat, bubbles, running):
                 yield update
         except Exception:  # whatever it was, the page must not wait for ever
             restored = {self.box.bubbles: messages.shown(chat.bubbles), self.chat: chat}
@@ -155,43 +167,59 @@ class Answering:
                 del self.running[chat.id]
 
     async def _write(
-        self, assistant: Assistant, ask: Ask, chat: Chat, bubbles: Sequence[Bubble], stop: asyncio.Event
+        self, assistant: Assistant, ask: Ask, chat: Chat, bubbles: Sequence[Bubble], running: Running
     ) -> AsyncIterator[Update]:
-        """Yield the answer as it comes, then all of it, or that it was stopped."""
+        """Yield the answer as it comes, then all of it, or that there is none."""
         draft, event = "", None
-        async for event in until(stop, assistant.stream(ask)):
-            if isinstance(event, Answer):
+        async for event in assistant.stream(ask, running.stop):
+            if isinstance(event, Answer) and event.reading.answer:
                 by_model = event.reading.by == assistant.services.settings.model
                 shown = await to_thread(self._show_answer, chat, bubbles, event, by_model=by_model)
                 del self.running[chat.id]  # before the page shows that the next message can be sent
                 yield shown
+                return
+            if isinstance(event, Token) and event.is_last:
+                running.is_checked = True
+                yield {self.box.composer: messages.ready()}
             elif isinstance(event, Token):
                 draft = event.text if event.restart else draft + event.text
                 yield self._below(bubbles, messages.draft_bubble(draft))
             elif isinstance(event, Step) and not draft and event.line.node in messages.STATUS:
                 yield self._below(bubbles, messages.status(status_after(event.line.node, assistant.services.model)))
-        if not isinstance(event, Answer):
-            yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.STOPPED))))
+        yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.NO_REPLY))))
 
     def _below(self, bubbles: Sequence[Bubble], last: Bubble) -> Update:
         return {self.box.bubbles: messages.shown([*bubbles, last])}
 
     async def stop(self, chat: Chat) -> None:
-        """Stop the answer that is being written in this chat."""
-        if chat.id in self.running:
-            self.running[chat.id].stop.set()
+        """Stop the answer that is being written in this chat, and show at once that this was heard."""
+        if running := self.running.get(chat.id):
+            running.stop.set()
+            running.show({self.box.composer: messages.stopping()})
 
-    def take_back(self, chat: Chat) -> Update:
+    async def _end_check(self, chat: Chat) -> Chat:
+        """The chat after its last reply: if that is only compared with the memories, this ends."""
+        running = self.running.get(chat.id)
+        if running is None or not running.is_checked or running.task is None:
+            return chat
+        running.stop.set()
+        await asyncio.wait((running.task,))
+        kept: Chat = running.shown.get(self.chat, chat)
+        return kept
+
+    async def take_back(self, chat: Chat) -> Update:
         """Put the last message back into the composer; it leaves the chat and the memory with all that came of it."""
+        chat = await self._end_check(chat)
         if chat.id in self.running:
             raise MemoirError(messages.STILL_ANSWERING)
         if not (places := user_places(chat)):
             return UNCHANGED
         text = messages.ready(chat.bubbles[places[-1]].text)
-        return {**self._end(self._without(chat, places[-1])), self.box.composer: text}
+        return {**self._end(await to_thread(self._without, chat, places[-1])), self.box.composer: text}
 
-    def edit(self, chat: Chat, event: gr.EventData) -> Update:
+    async def edit(self, chat: Chat, event: gr.EventData) -> Update:
         """Put one of the user's messages into the composer; sent again, it takes the place of all from it on."""
+        chat = await self._end_check(chat)
         if chat.id in self.running:
             raise MemoirError(messages.STILL_ANSWERING)
         place = user_places(chat)[int(event.message)]
@@ -222,6 +250,8 @@ class Answering:
         number = len(chat.answers) + 1
         given = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))
         notice = messages.notice(messages.NOTE if by_model else messages.WITHOUT_MODEL, reading.notice)
+        if not by_model and set(notice) & set(chat.bubbles):
+            notice = messages.notice(messages.WITHOUT_MODEL, messages.AS_BEFORE)
         numbers = {c.number for c in reading.citations}
         reply = messages.answer_bubble(reading.answer, numbers, number, reading.unsupported)
         bubbles = (*bubbles, reply, *notice) if by_model else (*bubbles, *notice, reply)

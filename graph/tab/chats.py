@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -70,8 +70,7 @@ def resume(bank: Bank, chat: Session) -> Chat:
     question = ""
     for turn in bank.turns(chat.persona_id, chat.id):
         if turn.role == "user":
-            if bubbles and bubbles[-1].role == "user":  # or the chat box would show both as one message
-                bubbles += messages.notice(*messages.STOPPED)
+            bubbles += _unanswered(bubbles)
             question = turn.text
             bubbles.append(messages.user_bubble(turn.text, turn.external_id))
             continue
@@ -82,7 +81,13 @@ def resume(bank: Bank, chat: Session) -> Chat:
         numbers = cited.get(turn.id, {})
         answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in numbers.items())))
         bubbles.append(messages.answer_bubble(turn.text, numbers, len(answers), turn.unsupported))
+    bubbles += _unanswered(bubbles)
     return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
+
+
+def _unanswered(bubbles: Sequence[Bubble]) -> list[Bubble]:
+    """The notice after a message without a reply: the chat box would show it and the next as one."""
+    return messages.notice(*messages.NO_REPLY) if bubbles and bubbles[-1].role == "user" else []
 
 
 def user_places(chat: Chat) -> list[int]:
@@ -123,7 +128,8 @@ def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember:
         )
     now = asked_at(bank, chat.persona_id, as_of)
     messages = [bubble for bubble in chat.bubbles if not bubble.title]
-    dialogue = tuple(TurnDraft(USER if b.role == "user" else "", b.role, b.text, now) for b in messages)
+    said = ((USER if b.role == "user" else "", b) for b in messages)
+    dialogue = tuple(TurnDraft(speaker, b.role, b.text, now, unsupported=b.unsupported) for speaker, b in said)
     return Ask(bank.persona(chat.persona_id), text.strip(), now, chat.id, dialogue, remember)
 
 

@@ -54,6 +54,7 @@ STEP_NAMES = {
     "time_filter": "Check dates",
     "read": "Read",
     "notes": "· notes",
+    "check": "· check",
     "persist": "Save",
 }
 

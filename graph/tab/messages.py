@@ -16,7 +16,8 @@ from memory.formatting import clip
 ASK = "Ask a question, or share something to remember"
 SEND, STOP = "Send", "Stop"
 
-STOPPED = ("Stopped", "Your message is kept; the unfinished reply is not.")
+NO_REPLY = ("No reply", "Your message is kept.")
+AS_BEFORE = "For the same reason as before."
 WITHOUT_MODEL, NOTE = "Answered without the chat model", "Note"
 OTHER_SCRIPT = (
     "This is found again by its words alone. Choose “Search by meaning in: 100 languages” in the settings, and it is "
@@ -66,7 +67,8 @@ class Bubble:
     """One message of the chat: what was said, and its Markdown. With a title it is a notice of the page.
 
     `remembered` are the texts of the memories that were made of it; a chip under the message says so. `turn` is the
-    source id of its turn in the bank, if it has one; `answer` the number of the answer that it is.
+    source id of its turn in the bank, if it has one; `answer` the number of the answer that it is, and `unsupported`
+    its sentences that nothing supports.
     """
 
     role: Literal["user", "assistant"]
@@ -77,6 +79,7 @@ class Bubble:
     remembered: tuple[str, ...] = ()
     turn: str = ""
     answer: int = 0
+    unsupported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, uns
         escaped = outside_code(sentence, _escape)
         text = text.replace(escaped, _mark(escaped), 1)
     text = outside_code(text, lambda words: CITATION.sub(link, words))
-    return Bubble("assistant", answer, text, answer=answer_number)
+    return Bubble("assistant", answer, text, answer=answer_number, unsupported=tuple(unsupported))
 
 
 def status(text: str) -> Bubble:
@@ -196,6 +199,11 @@ def busy() -> gr.Textbox:
     """Update the composer for the time of answering: the user can write the next message, but not send it."""
     writing = "Memoir is answering. You can write your next message, or press Stop."
     return gr.Textbox("", submit_btn=False, stop_btn=STOP, placeholder=writing)
+
+
+def stopping() -> gr.Textbox:
+    """Update the composer once a stop was heard."""
+    return gr.Textbox(submit_btn=False, stop_btn=False, placeholder="Stopping…")
 
 
 def ready(text: str | None = None) -> gr.Textbox:

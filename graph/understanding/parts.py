@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graph.language.patterns import pattern
 from graph.understanding import acts
@@ -76,8 +76,8 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
     tells, asks_idly, hardly_tell = False, False, True
     for view in sentences:
         said = _said(view, classifier)
-        hardly_tell = hardly_tell and said.hardly_tells
         intent = said.act if said.is_small_talk else ""
+        hardly_tell = hardly_tell and (said.hardly_tells or (bool(intent) and not said.tells))
         joins = words(view.text)[:1] in _JOINING
         if joins or (intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text)):
             intent = ""
@@ -102,11 +102,17 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
 def _said(view: View, classifier: Classifier) -> acts.Said:
     if _is_crisis(view.text):
         return acts.Said(acts.CRISIS, asks=False, tells=True)
+    said: acts.Said | None = None
+    is_marked = acts.is_marked(view.text)
     if minilm.reads(view.text) or classifier.model == minilm.NAME:
-        return acts.said(view.text)
+        said = acts.said(view.text)
+        if is_marked or not said.asks:
+            return said
     classes = classifier.classify(view.text, view.vector)
-    kind = "question" if acts.is_marked(view.text) else classes.likeliest_kind
     may_tell = classes.kind["statement"] >= acts.HARDLY
+    if said is not None:  # it takes some requests ("list it") for news
+        return replace(said, hardly_tells=said.hardly_tells or not may_tell)
+    kind = "question" if is_marked else classes.likeliest_kind
     return acts.Said("", asks=kind == "question", tells=kind == "statement", hardly_tells=not may_tell)
 
 

@@ -12,6 +12,7 @@ from typing_extensions import override
 from graph.models.faults import UnknownModel
 from graph.models.hosted.keys import NO_KEY, read_key
 from graph.models.hosted.profile import OPENAI
+from graph.models.hosted.schemas import FAILED
 
 if TYPE_CHECKING:
     from langchain_core.outputs import ChatGenerationChunk
@@ -58,7 +59,10 @@ class UnpooledClient(httpx.AsyncClient):
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         # Not closed: once its response is, it has no connection.
         client = httpx.AsyncClient(verify=self._tls, limits=httpx.Limits(max_keepalive_connections=0))
-        return await client.send(request, **options)
+        response = await client.send(request, **options)
+        if response.status_code in FAILED and b'"response_format":' in request.content:  # another form is tried next
+            response.headers["x-should-retry"] = "false"
+        return response
 
 
 def hosted_model(name: str, address: str) -> OpenAIChat:

@@ -23,6 +23,9 @@ FORMS: Sequence[str] = ("json_schema", "json_object", "")
 REFUSALS = (400, 422, 500, 501)
 """HTTP status of a server that does not take a form (llama-cpp-python: 500), or that fails for any other reason."""
 
+FAILED = (500, 501)
+"""Those with which a server that took the form before does not refuse it, but has failed."""
+
 _ACCEPTED: dict[tuple[str | None, str], str] = {}
 """The form that a server took last, by address and model."""
 
@@ -31,6 +34,12 @@ def forms(model: BaseChatOpenAI) -> Sequence[str]:
     """The forms to try, beginning with the one that this server took before."""
     accepted = _ACCEPTED.get((model.openai_api_base, model.model_name), FORMS[0])
     return FORMS[FORMS.index(accepted) :]
+
+
+def refusals(model: BaseChatOpenAI, form: str) -> Sequence[int]:
+    """The status that says that the server may not take a form."""
+    took = form == _ACCEPTED.get((model.openai_api_base, model.model_name))
+    return [status for status in REFUSALS if form and not (took and status in FAILED)]
 
 
 def remember_form(model: BaseChatOpenAI, form: str) -> None:

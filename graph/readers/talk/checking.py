@@ -19,6 +19,7 @@ from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, 
 from graph.readers.talk import markup
 from graph.readers.talk.prompt import CITATION, Content, messages
 from graph.replies.card import THE_USER
+from graph.state import CITATION as NUMBER
 from graph.understanding import sentences
 from memory.search.tokens import words
 
@@ -50,10 +51,12 @@ Reply with JSON only: {{"facts": [{{"sentence": 1, "line": 2}}]}}"""
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The sentences that nothing supports, and the number of the line that supports each of others."""
+    """The sentences that nothing supports, and the number of the line that supports each of others; or what went
+    wrong."""
 
     unsupported: tuple[str, ...] = ()
     sources: tuple[tuple[str, int], ...] = ()
+    fault: str = ""
 
 
 class Fact(StrictReply):
@@ -81,17 +84,21 @@ def sentences_of(reply: str) -> Iterator[str]:
                 first = None
 
 
-async def check(model: BaseChatModel, content: Content, reply: str) -> tuple[Checked, Completion]:
-    """What of a reply is supported, and what it cost to ask; both are empty if the model gives no usable answer."""
+async def check(model: BaseChatModel, content: Content, reply: str, cited: Sequence[int]) -> tuple[Checked, Completion]:
+    """What of a reply is supported, and what it cost to ask. The reply cites the lines of these numbers as 1, 2, ..."""
     listed = list(dict.fromkeys(sentences_of(reply)))[:MOST_SENTENCES]
     replies: list[Completion] = []
     user = quoted(content.user) if content.user else THE_USER
     numbered = "\n".join(f"{n}. {quoted(CITATION.sub('', sentence))}" for n, sentence in enumerate(listed, 1))
-    said = [*messages(content), ("ai", reply), ("human", TASK.format(sentences=numbered, user=user))]
+    said = [
+        *messages(content),
+        ("ai", _with_numbers(reply, cited)),
+        ("human", TASK.format(sentences=numbered, user=user)),
+    ]
     try:
         found = await ask_for_json(model, said, FactsReply, replies, max_tokens=CHECK_TOKENS)
-    except (ModelFailed, UnusableReply):
-        return Checked(), sum(replies, Completion(""))
+    except (ModelFailed, UnusableReply) as fault:
+        return Checked(fault=str(fault)), sum(replies, Completion(""))
     unsupported, sources = [], []
     for fact in found.facts:
         if not 0 < fact.sentence <= len(listed):
@@ -102,6 +109,16 @@ async def check(model: BaseChatModel, content: Content, reply: str) -> tuple[Che
         elif 0 < fact.line <= len(content.lines) and not CITATION.search(sentence):
             sources.append((sentence, fact.line))
     return Checked(tuple(unsupported), tuple(sources)), sum(replies, Completion(""))
+
+
+def _with_numbers(reply: str, cited: Sequence[int]) -> str:
+    """The reply with the numbers that the lines have in the prompt."""
+
+    def numbered(mark: re.Match[str]) -> str:
+        n = int(mark[1])
+        return f"[{cited[n - 1]}]" if 0 < n <= len(cited) else mark[0]
+
+    return markup.outside_code(reply, lambda words: NUMBER.sub(numbered, words))
 
 
 def cite(reply: str, sources: Sequence[tuple[str, int]], cited: list[int]) -> str:

@@ -20,7 +20,7 @@ from memory.bank.queries.told import known_facts, name_told, upcoming
 from memory.search.scoring import Scores, SearchSettings
 from memory.search.searcher import View
 from memory.search.tokens import content_terms
-from memory.types import Hit, Memory
+from memory.types import QUESTION, Hit, Memory
 
 if TYPE_CHECKING:
     from memory.embedding.embedder import Vectors
@@ -81,8 +81,9 @@ def gather(
     terms = _term_weights(ask, services)
     views = services.searcher.views(list(dict.fromkeys((ask.text, *split(ask.text)[:QUERIES]))))
     near = services.searcher.search(persona, views, ask.as_of, WIDE, message.subject)
-    candidates = chain(asked, found, (hit.memory for hit in near if hit.kept), _of_rare_terms(ask, services, terms))
-    lines = sorted(dict.fromkeys(filter(is_new, candidates)), key=_time)
+    candidates = chain(found, (hit.memory for hit in near if hit.kept), _of_rare_terms(ask, services, terms))
+    telling = (memory for memory in candidates if memory.attribute != QUESTION)
+    lines = sorted(dict.fromkeys(filter(is_new, chain(asked, telling))), key=_time)
     fit = resemblance(np.stack([view.vector for view in views]), terms)
     earlier = choose(lines, fit, services.searcher.embedder, int(share * EARLIER_TOKENS), apart=REPEATED)
     earlier = sorted(_without_repeats(earlier, known), key=lambda line: _time(line.memory))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 _CODE = re.compile(r"(^ {0,3}```.*?(?:^ {0,3}```[^\n]*$|\Z)|(?<![\\`])`[^`\n]+`(?!`))", re.DOTALL | re.MULTILINE)
 
@@ -15,6 +15,7 @@ _HEADING = re.compile(
 """A heading, the head of a table, or a rule."""
 _BEGIN = re.compile(r"\A\s*(?:>\s*|(?:[-*+]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?|\|\s*)*")
 """What marks a quotation, an item of a list or a row of a table."""
+_WORD = re.compile(r"\w")
 
 
 def prose(text: str) -> Iterator[str]:
@@ -25,6 +26,18 @@ def prose(text: str) -> Iterator[str]:
         is_row = "|" in line[: len(line) - len(words)]
         if words := words.rstrip(" |" if is_row else None):
             yield words
+
+
+def without(text: str, sentences: Iterable[str]) -> str:
+    """The text without these sentences of it, and without the lines that they leave without a word."""
+    for sentence in sentences:
+        before, found, after = text.partition(sentence)
+        if not found:
+            continue
+        start, rest = before.rfind("\n") + 1, after.partition("\n")
+        line = f"{before[start:].rstrip()} {rest[0].lstrip()}".rstrip() if before[start:].strip() else rest[0].lstrip()
+        text = before[:start] + (f"{line}{rest[1]}" if _WORD.search(_BEGIN.sub("", f"{line} ")) else "") + rest[2]
+    return text.strip()
 
 
 def mask_code(text: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream_reply
 from graph.models.faults import UnknownModel
@@ -30,7 +30,9 @@ second with the smallest model, and 50 with one of 8 billion weights."""
 LEAST_MESSAGE = 200
 """Characters of a message that are shown at least."""
 
-BROKEN = "The reply broke off; what came of it is kept."
+KEPT = "What came of it is kept."
+STOPPED = "The reply was stopped; what was there is kept."
+UNCHECKED = "This reply was not compared with your memories."
 CUT_MESSAGE = "The message is longer than the chat model can read, so only its end was shown to it."
 
 _LIST = re.compile(r"\[\s*-?\d")
@@ -38,6 +40,11 @@ _REASONS: set[str] = set()
 """Names of the models that spent all tokens of a reply on reasoning: they are given more from then on."""
 
 Write = Callable[[Token], None]
+Result = TypeVar("Result")
+
+
+class Stopped(Exception):  # the user wants no more; nobody sees it
+    """What was asked of the model was stopped."""
 
 
 class NoWords(ModelFailed):
@@ -46,18 +53,20 @@ class NoWords(ModelFailed):
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A reply as a reading, what it was made of, what it cost, and what the model noted before it."""
+    """A reply as a reading, what it was made of, what it cost, what the model noted before it, and why it was not
+    compared with the lines, where that failed."""
 
     reading: Reading
     content: Content
     figures: Mapping[str, float]
     notes: str = ""
+    unchecked: str = ""
 
 
 async def speak(
     ask: Ask, message: Message, hits: Sequence[Hit], services: Services, outdated: Sequence[int], write: Write
 ) -> Spoken:
-    """Let the chat model reply.
+    """Let the chat model reply. Once the user stops it, what is there of the reply is all of it, perhaps nothing.
 
     Raises:
         ModelFailed: it failed, or said nothing, before anything could be shown.
@@ -73,17 +82,24 @@ async def speak(
     )
     reply = Completion("")
     try:
-        reply = await _ask(model, content, shown, settings.model, settings.reply_tokens)
+        reply = await _until(services.stop, _ask(model, content, shown, settings.model, settings.reply_tokens))
+    except Stopped:
+        notices += [STOPPED] if shown.text else []
     except (ModelFailed, UnknownModel) as fault:
         if not shown.text:
             raise
-        notices.append(f"{BROKEN} {fault}")
-    if not shown.text:
+        notices.append(f"{fault}. {KEPT}")
+    if not shown.text and not services.stop.is_set():
         raise NoWords("The chat model gave no usable reply (nothing was left without the marks of its template)")
     answer, checked, cost = shown.text, Checked(), Completion("")
     checks = settings.check == "model" or (settings.check == "auto" and not _is_on_cpu(model))
-    if checks and not reply.cut and not notices:
-        checked, cost = await check(model, content, answer)
+    if checks and answer and not reply.cut and not notices:
+        write(Token("", is_last=True))
+        try:
+            checked, cost = await _until(services.stop, check(model, content, answer, shown.cited))
+        except Stopped:
+            checked = Checked(fault="stopped")
+        notices += [UNCHECKED] if checked.fault else []
         answer = cite(answer, checked.sources, shown.cited)
     scores = {hit.memory.id: hit.scores for hit in hits}
     cited = [content.lines[number - 1] for number in shown.cited]
@@ -110,7 +126,25 @@ async def speak(
         "unsupported": len(checked.unsupported),
         "fallback": 0,
     }
-    return Spoken(reading, content, figures, shown.notes)
+    return Spoken(reading, content, figures, shown.notes, checked.fault)
+
+
+async def _until(stop: asyncio.Event, work: Coroutine[None, None, Result]) -> Result:
+    """What is asked of the model.
+
+    Raises:
+        Stopped: `stop` was set before it was there.
+    """
+    doing, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((doing, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise Stopped
+        return doing.result()
+    finally:
+        stopping.cancel()
+        doing.cancel()
+        await asyncio.wait((doing,))
 
 
 def _content(
