@@ -15,11 +15,12 @@ from graph.replies.suggestions import MOST, suggest_questions
 from graph.tab.messages import ASK, GO_ON, SEND, Chat
 from graph.tab.personas import SAMPLE, example_questions
 from graph.understanding.parts import tells
+from graph.understanding.sentences import capitalise
+from graph.understanding.times import describe_ahead
 from memory.bank import corrections
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import memories_of_turn
 from memory.bank.queries.told import known_period, upcoming
-from memory.dates.expressions import describe_span
 from memory.errors import MemoirError
 from memory.formatting import clip, format_count, format_day
 from memory.tab.memory_card import kind_name
@@ -117,18 +118,12 @@ def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
 
 
 def coming_up(bank: Bank, persona: Persona, now: datetime) -> Iterator[str]:
-    """What was told of the next days, a line each; a turn and what was learned of it are one."""
-    told: set[object] = set()
-    for memory in upcoming(bank, persona.id, now, CONSIDERED):
-        assert memory.event is not None
-        start, end = memory.event.start, memory.event.end
-        is_soon = start < now + SOON and end - start < SOON  # "in December" is no plan of a day
-        was_ahead = memory.said_at is None or memory.said_at < start
-        if is_soon and was_ahead and told.isdisjoint(memory.turn_ids or (memory.id,)):
-            yield f"{describe_span(memory.event)}: “{clip(memory.text)}”"
-            told.update(memory.turn_ids or (memory.id,))
-            if len(told) >= MOST_SOON:
-                return
+    """What was told of the next days, a line each."""
+    plans = [(memory.event, memory.text) for memory in upcoming(bank, persona.id, now, CONSIDERED) if memory.event]
+    # "In December" is no plan of a day.
+    soon = [plan for plan in plans if plan[0].start < now + SOON and plan[0].end - plan[0].start < SOON]
+    for when, text in soon[:MOST_SOON]:
+        yield f"{capitalise(describe_ahead(when, now))}: “{clip(text)}”"
 
 
 class RememberedPanel:
