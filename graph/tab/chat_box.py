@@ -109,10 +109,13 @@ def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
             f"{persona.name} remembers nothing yet", "Say something about yourself, or import a conversation."
         )
     memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
+    # The Memory tab counts conversations and facts; all that is searched is another number.
+    sessions = counts["sessions"]
+    known_of = format_count(sessions, "conversation") if sessions else format_count(memories, "memory", "memories")
     period = " to ".join(dict.fromkeys([format_day(known.start), format_day(known.end)]))
     return empty_state(
         f"Talk with {persona.name}",
-        f"{format_count(memories, 'memory', 'memories')}, {period}. Ask a question, or share something new.",
+        f"{known_of}, {period}. Ask a question, or share something new.",
         soon,
     )
 

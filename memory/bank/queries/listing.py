@@ -83,8 +83,8 @@ class _Candidate:
 def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> dict[int, str]:
     """The facts, people and events to list, by id, each with its group; of all times, or of one.
 
-    Pinned ones come first, then group by group what holds, the newest first; plans have the next first, and of those
-    that nothing was learned from the line itself.
+    Pinned ones come first, then group by group what holds, the newest first; plans have the next first; a line
+    from which nothing was learned may be one.
     """
     query = f"""
         SELECT m.id, m.store, m.text, m.speaker, m.pinned, m.session_id, m.valid_from, m.valid_to, m.event_start,
