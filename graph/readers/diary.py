@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 from graph.language.patterns import pattern
 from graph.state import Ask, Citation, Reading
-from graph.understanding.sentences import capitalise
-from graph.understanding.times import describe_ahead
+from graph.understanding.times import describe_plan
 from memory.bank.queries.told import upcoming
-from memory.formatting import clip
 
 if TYPE_CHECKING:
     from memory.bank.bank import Bank
@@ -42,8 +40,6 @@ def plans(question: str, window: Sequence[TimeExpression], ask: Ask, bank: Bank)
 
 def list_plans(planned: Sequence[Memory], ask: Ask) -> Reading:
     """The plans, each with its day and its source."""
-    days = [capitalise(describe_ahead(memory.event, ask.as_of)) for memory in planned if memory.event]
-    said = zip(days, planned, strict=True)
-    lines = [f"{day}: “{clip(memory.text)}” [{number}]" for number, (day, memory) in enumerate(said, 1)]
+    lines = [f"{describe_plan(memory, ask.as_of)} [{number}]" for number, memory in enumerate(planned, 1)]
     citations = tuple(Citation(number, memory, memory.text, {}) for number, memory in enumerate(planned, 1))
     return Reading("\n".join(lines), citations=citations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
 import gradio as gr
@@ -15,14 +15,13 @@ from graph.replies.suggestions import MOST, suggest_questions
 from graph.tab.messages import ASK, GO_ON, SEND, Chat
 from graph.tab.personas import SAMPLE, example_questions
 from graph.understanding.parts import tells
-from graph.understanding.sentences import capitalise
-from graph.understanding.times import describe_ahead
+from graph.understanding.times import describe_plan
 from memory.bank import corrections
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import memories_of_turn
 from memory.bank.queries.told import known_period, upcoming
 from memory.errors import MemoirError
-from memory.formatting import clip, format_count, format_day
+from memory.formatting import format_count, format_day
 from memory.tab.memory_card import kind_name
 from memory.tab.parts import PERSONA_AVATAR, PRIVATE, USER_AVATAR, Update, empty_state, render
 from memory.types import Memory, Persona
@@ -122,11 +121,10 @@ def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
 
 def coming_up(bank: Bank, persona: Persona, now: datetime) -> Iterator[str]:
     """What was told of the next days, a line each."""
-    plans = [(memory.event, memory.text) for memory in upcoming(bank, persona.id, now, CONSIDERED) if memory.event]
+    ahead = ((memory, memory.event) for memory in upcoming(bank, persona.id, now, CONSIDERED) if memory.event)
     # "In December" is no plan of a day.
-    soon = [plan for plan in plans if plan[0].start < now + SOON and plan[0].end - plan[0].start < SOON]
-    for when, text in soon[:MOST_SOON]:
-        yield f"{capitalise(describe_ahead(when, now))}: “{clip(text)}”"
+    soon = (memory for memory, when in ahead if when.start < now + SOON and when.end - when.start < SOON)
+    return (describe_plan(memory, now) for memory in islice(soon, MOST_SOON))
 
 
 class RememberedPanel:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
+from graph.understanding.sentences import capitalise
 from memory.dates.expressions import TimeExpression, describe_span, find_times
+from memory.formatting import clip
 from memory.search.scoring import FADE_AFTER
 from memory.types import SEMANTIC, Memory, TimeSpan
 
@@ -88,6 +90,12 @@ def describe_ahead(span: TimeSpan, now: datetime) -> str:
     if end - start > DAY or not 0 <= days < WEEK_DAYS:
         return said
     return said.replace(describe_day(start), ("today", "tomorrow")[days] if days < 2 else f"{start:%A}")
+
+
+def describe_plan(memory: Memory, now: datetime) -> str:
+    """What is ahead as a line: its day and what was told of it."""
+    day = f"{capitalise(describe_ahead(memory.event, now))}: " if memory.event else ""
+    return f"{day}“{clip(memory.text)}”"
 
 
 def is_of_time(memory: Memory, span: TimeSpan) -> bool:
