@@ -62,9 +62,8 @@ def revise(parsed: Correction | Retraction, ask: Ask, hits: Sequence[Hit], bank:
     # What the last reply quotes or cites comes first: "no, ..." answers it, or else the statement before it.
     answered = [*(m for m in recent if contains(reply, m.text)), *quoted, *cited] or recent[:1]
     statements = answered
-    if (
-        isinstance(parsed, Correction) and parsed.wrong
-    ):  # "the dentist is on Friday, not Monday" names another thing, too
+    if isinstance(parsed, Correction) and parsed.wrong:
+        # "The dentist is on Friday, not Monday" says what it is about, too.
         named = frozenset(content_terms(parsed.sentence))
         own = (hit.memory for hit in hits if hit.memory.speaker == USER)
         about = [m for m in own if len(named.intersection(content_terms(m.text))) >= LEAST_NAMED]
@@ -145,8 +144,8 @@ def _wrong_words(wrong: str, memory: Memory) -> re.Match[str] | None:
     return None
 
 
-def _find(words: Sequence[str], text: str, before: str = r"(?!\w)") -> re.Match[str] | None:
-    return re.search(rf"(?<!\w){re.escape(' '.join(words))}{before}", text, re.IGNORECASE)
+def _find(words: Sequence[str], text: str, end: str = r"(?!\w)") -> re.Match[str] | None:
+    return re.search(rf"(?<!\w){re.escape(' '.join(words))}{end}", text, re.IGNORECASE)
 
 
 def _without_repetition(right: str, wrong: str, memory: Memory) -> str:

@@ -120,7 +120,7 @@ def events(sentence: str, text: str, speaker: str, said_at: datetime, place: int
 def _dated_clauses(sentence: str, said_at: datetime) -> list[tuple[str, TimeExpression]]:
     """The clauses of a sentence that names several times, each with its own; none if one cannot stand alone."""
     times = [time for time in times_in(sentence, said_at) if time.sure and time.relation == "in"]
-    starts, ends = [0], []
+    starts, ends = [0], list[int]()
     for before, after in pairwise(times):
         joints = list(_JOINS.finditer(sentence, before.end, after.start))
         if not joints or before.span == after.span:

@@ -182,12 +182,7 @@ def _put_current_first(
     versions = {m.superseded_by for m in told if m.retracted_at is not None and m.retracted_at <= ask.as_of}
     edited = [m for m in told if m.id in versions and m.store in SEMANTIC and m.retracted_at is None]
     if answers(notes[0]) and edited and notes[0].memory not in edited:
-        # They are the user's latest words: less evidence will do.
-        latest = [
-            replace(note, relevance=max(note.relevance, SUFFICIENT))
-            for note in read(hits=[replace(line, memory=memory) for memory in edited])
-            if note.relevance >= SUFFICIENT / 2
-        ]
+        latest = [note for note in read(hits=[replace(line, memory=memory) for memory in edited]) if answers(note)]
         ids = {note.memory.id for note in latest}
         notes = (*latest, *(note for note in notes if note.memory.id not in ids))
     ended = {m.attribute for m in told if m.attribute and m.valid_to is not None and m.valid_to <= ask.as_of}
