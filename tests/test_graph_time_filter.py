@@ -73,7 +73,7 @@ def test_what_is_on_is_told_by_its_day_and_not_by_the_day_it_was_said(marlow):
     assert "dentist" in chat.again(now=chat.now.replace(day=4)).say("what's on tomorrow?").reading.answer
     chat.say("Remind me to ring mum on Sunday.")
     nearest = chat.say("Is there anything I'm supposed to do on Sunday?").reading.answer
-    assert "Sunday: “Remind me to ring mum on Sunday.”" in nearest
+    assert "Remind me to ring mum on Sunday." in nearest
     assert "clinic" not in nearest
 
 
