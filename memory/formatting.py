@@ -42,6 +42,14 @@ def format_day(moment: datetime | None) -> str:
     return f"{moment.day} {moment:%B %Y}" if moment else ""
 
 
+def format_beginning(moment: datetime | None) -> str:
+    """Write when something began: "2019" for the first moment of a year, "May 2019" for a month's, else the day."""
+    day = format_day(moment)
+    if moment is None or (moment.day, moment.hour, moment.minute) != (1, 0, 0):
+        return day
+    return day.split(" ", 1 if moment.month > 1 else 2)[-1]
+
+
 def format_time(moment: datetime | None) -> str:
     """Write a day and time: "13 May 2026, 20:32"; midnight means that the hour is not known."""
     if moment is None:

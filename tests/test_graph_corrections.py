@@ -7,6 +7,8 @@ import pytest
 
 from graph.learning.corrections import correct
 from graph.understanding.requests import Correction, Retraction, parse_correction
+from memory.bank.corrections import edit
+from memory.bank.queries.told import upcoming
 from memory.types import Memory, PersonaDraft
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -52,6 +54,8 @@ def corrected(text, message):
         ("It cost 30 euros on 4 May.", "I meant 40 euros", "It cost 40 euros on 4 May."),
         ("I like tea.", "not tea, coffee", "I like coffee."),
         ("my dentist is on tuesday at 3", "sorry, wednesday i mean", "my dentist is on wednesday at 3"),
+        ("Ana expects twins in march!", "sorry, i meant april not march for the twins", "Ana expects twins in april!"),
+        ("my sister ana is a vet", "actually she's a vet nurse", "my sister ana is a vet nurse"),
     ],
 )
 def test_what_is_right_takes_the_place_of_what_was_wrong(text, message, right):
@@ -121,6 +125,39 @@ def test_a_correction_changes_the_next_answer(quill):
     assert held(quill, "dialogue") == ["The meeting with the bank is on Tuesday."]
     answer = quill.say("When is the meeting with the bank?").reading
     assert answer.answer.startswith("2 July 2024")  # the Tuesday after 1 July
+
+
+def test_of_two_days_in_one_line_one_is_corrected_and_both_are_ahead(quill):
+    quill.say("I've got a dentist appointment on Wednesday at 4pm and on Friday we see a play at the theatre")
+    quill.say("No, the dentist is on Thursday, not Wednesday")
+    ahead = upcoming(quill.services.bank, quill.persona.id, quill.now, 9)
+    assert [(plan.text, plan.event.start.day) for plan in ahead] == [
+        ("I've got a dentist appointment on Thursday at 4pm", 4),
+        ("on Friday we see a play at the theatre", 5),
+    ]
+    asked = quill.again(chat_id="later").say("What do I have on this week?").reading.answer
+    assert asked.splitlines() == [
+        "Thursday, 16:00: “I've got a dentist appointment on Thursday at 4pm” [1]",
+        "Friday: “on Friday we see a play at the theatre” [2]",
+    ]
+
+
+def test_what_another_chat_told_is_corrected_where_the_correction_says_what_it_is_about(quill, at):
+    quill.say("Tom and Ana are expecting twins in March.")
+    later = quill.again(now=at(8, 1), chat_id="later")
+    later.say("Sorry, I meant April not March.")
+    assert held(quill, "dialogue")[-1] == "Tom and Ana are expecting twins in March."
+    later.say("Sorry, I meant April not March for the twins.")
+    assert "April 2025" in later.say("When are the twins due?").reading.answer
+
+
+def test_a_fact_that_was_edited_answers_before_the_line_that_it_was_learned_from(quill):
+    quill.say("im a nurse at southmead hospital, in the A&E. been there since 2019")
+    bank = quill.services.bank
+    (fact,) = bank.memories(quill.persona.id, store="profile")
+    edit(bank, replace(fact, text="Works as a charge nurse in A&E at Southmead Hospital"))
+    asked = quill.again(now=datetime.now(UTC), chat_id="later")
+    assert "charge nurse" in asked.say("Where do I work now?").reading.answer
 
 
 def test_a_bare_correction_is_of_what_was_said_last(quill):

@@ -70,6 +70,11 @@ def test_what_is_on_is_told_by_its_day_and_not_by_the_day_it_was_said(marlow):
     assert "dentist" in (answer := chat.say("What's on this week?").reading.answer)
     assert "clinic" not in answer
     assert "clinic" in chat.say("What did I say this week?").reading.answer
+    assert "dentist" in chat.again(now=chat.now.replace(day=4)).say("what's on tomorrow?").reading.answer
+    chat.say("Remind me to ring mum on Sunday.")
+    nearest = chat.say("Is there anything I'm supposed to do on Sunday?").reading.answer
+    assert "Remind me to ring mum on Sunday." in nearest
+    assert "clinic" not in nearest
 
 
 def test_a_question_that_names_more_than_a_time_loses_no_talk_and_no_event():

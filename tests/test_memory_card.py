@@ -1,10 +1,12 @@
 """The card of a memory shows what is known of it, where it was said, and which answers relied on it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from memory.bank.bank import Bank
+from memory.bank.corrections import edit
 from memory.forgetting import forget
 from memory.tab.memory_card import render_memory
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
@@ -72,6 +74,13 @@ def test_a_forgotten_answer_relied_on_nothing(bank):
     (chat,) = [s.id for s in bank.sessions(1) if s.source == "chat"]
     forget.forget_session(bank, 1, chat)
     assert bank.citing_answers(1, fact.id, 10) == []
+
+
+def test_a_fact_says_since_when_it_holds_as_it_was_written(bank):
+    fact = tell(bank, "I live in Porto.")
+    assert "<dt>Valid</dt>" not in render_memory(bank, fact, 2)
+    edited = edit(bank, replace(fact, valid_from=datetime(2019, 1, 1, tzinfo=UTC)))
+    assert "<dt>Valid</dt><dd>since 2019</dd>" in render_memory(bank, edited, 2)
 
 
 def test_an_outdated_fact_says_how_long_it_was_true(bank):

@@ -233,6 +233,21 @@ def test_what_is_known_is_listed_in_groups_that_a_person_has(bank):
     ]
 
 
+def test_a_plan_is_what_was_ahead_when_it_was_told_also_a_line_that_nothing_was_learned_from(bank):
+    now = datetime.now(UTC)
+    tonight, saturday = (TimeSpan(now + timedelta(hours=h), now + timedelta(hours=h + 24)) for h in (-1, 30))
+    learned = MemoryDraft("event", "I feel lonely tonight", said_at=now, speaker="You", event=tonight)
+    lines = [
+        TurnDraft("You", "user", "I feel lonely tonight", now, event=tonight),
+        TurnDraft("You", "user", "She flies to Mumbai on Saturday.", now, event=saturday),
+        TurnDraft("You", "user", "When does she fly on Saturday?", now, event=saturday, asks=True),
+    ]
+    bank.remember(1, [SessionDraft(tuple(lines), now, learned=(LearnedMemory(learned, (Quote(0, learned.text),)),))])
+    groups = list_memories(bank, 1)
+    known = [(groups[memory.id], memory.text) for memory in bank.memories_by_id(1, list(groups))]
+    assert known == [("Plans", "She flies to Mumbai on Saturday."), ("Events", "I feel lonely tonight")]
+
+
 def test_what_holds_no_more_stands_below_what_holds_and_the_next_plan_first(bank):
     plans = [event(f"Plan of day {days}", datetime.now(UTC) + timedelta(days=days)) for days in (9, 2, 30)]
     ended = fact("Noor likes rum.", valid_to=MAY + timedelta(days=9))

@@ -1,8 +1,8 @@
 """Carry out messages that correct something ("no, I said Tuesday") or retract it ("forget that").
 
 The corrected words replace words of their kind in what the last reply quotes or cites, or in the last statement; where
-the wrong words are named, in the last statement that has them. If it is not clear what is meant, nothing changes. The
-first version is kept as history, marked as taken back.
+the wrong words are named, in the last statement that has them, or one of another chat about the same. If it is not
+clear what is meant, nothing changes. The first version is kept as history, marked as taken back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from graph.language.patterns import pattern, patterns
 from graph.learning.plain_facts import facts
-from graph.state import CITATION, Ask, Revision
+from graph.state import CITATION, USER, Ask, Revision
 from graph.understanding.parts import tells
 from graph.understanding.requests import Correction, Retraction
 from graph.understanding.sentences import capitalise, split
@@ -32,6 +32,9 @@ RECENT = 8
 
 MOST_MEANT = 3
 """Most statements that one message may retract by naming them: "forget about Ann" must not empty a bank."""
+
+LEAST_NAMED = 2
+"""Words that a correction and a statement of another chat share at least."""
 
 _BEFORE = pattern(r"^(?:on|in|at|by|for) ")
 _CLAUSE = pattern(r"^(?:I|we|my|our|he|she|they|it|the|there)\b(?:'\w+)? \w+ \w+")
@@ -58,7 +61,13 @@ def revise(parsed: Correction | Retraction, ask: Ask, hits: Sequence[Hit], bank:
     recent = [m for m in bank.chat_memories(ask.persona.id, ask.chat_id, 2 * RECENT) if tells(m.text)][:RECENT]
     # What the last reply quotes or cites comes first: "no, ..." answers it, or else the statement before it.
     answered = [*(m for m in recent if contains(reply, m.text)), *quoted, *cited] or recent[:1]
-    statements = [*answered, *recent] if isinstance(parsed, Correction) and parsed.wrong else answered
+    statements = answered
+    if isinstance(parsed, Correction) and parsed.wrong:
+        # "The dentist is on Friday, not Monday" says what it is about, too.
+        named = frozenset(content_terms(parsed.sentence))
+        own = (hit.memory for hit in hits if hit.memory.speaker == USER)
+        about = [m for m in own if len(named.intersection(content_terms(m.text))) >= LEAST_NAMED]
+        statements = [*answered, *recent, *about]
 
     def derived(memory: Memory) -> Sequence[Memory]:
         return bank.memories_from_same_turns(ask.persona.id, memory.id)
@@ -115,12 +124,28 @@ def _correct_text(correction: Correction, memory: Memory) -> str:
     """The corrected text of a memory; empty if the correction does not fit."""
     right = correction.right
     if correction.wrong:
-        wrong = re.search(rf"(?<!\w){re.escape(correction.wrong)}(?!\w)", memory.text, re.IGNORECASE)
-        put = _without_repetition(right, correction.wrong, memory)
+        wrong = _wrong_words(correction.wrong, memory)
+        put = _without_repetition(right, wrong[0], memory) if wrong else ""
         return memory.text[: wrong.start()] + put + memory.text[wrong.end() :] if wrong else ""
     if _CLAUSE.match(right):
         return f"{capitalise(right)}." if _is_about_same(right, memory) else ""
     return _replace_same_kind(right, memory)
+
+
+def _wrong_words(wrong: str, memory: Memory) -> re.Match[str] | None:
+    """Where a memory has the wrong words, or those of them before others that only say what it is about.
+
+    "March for the twins" is wrong in "Ana expects twins in March".
+    """
+    words, about = wrong.split(), frozenset(content_terms(memory.text))
+    for end in range(len(words), 0, -1):
+        if about.issuperset(content_terms(" ".join(words[end:]))) and (found := _find(words[:end], memory.text)):
+            return found
+    return None
+
+
+def _find(words: Sequence[str], text: str, end: str = r"(?!\w)") -> re.Match[str] | None:
+    return re.search(rf"(?<!\w){re.escape(' '.join(words))}{end}", text, re.IGNORECASE)
 
 
 def _without_repetition(right: str, wrong: str, memory: Memory) -> str:
@@ -136,7 +161,10 @@ def _without_repetition(right: str, wrong: str, memory: Memory) -> str:
 
 
 def _replace_same_kind(right: str, memory: Memory) -> str:
-    """The text with the right words in place of the only words of their kind: a time, a number or a name."""
+    """The text with the right words in place of the only words of their kind: a time, a number or a name.
+
+    What ends a clause is made fuller by words that begin with it: "a vet" by "a vet nurse".
+    """
     text, anchor = memory.text, memory.said_at
     times = times_in(text, anchor)
     bare = _BEFORE.sub("", right)
@@ -152,6 +180,11 @@ def _replace_same_kind(right: str, memory: Memory) -> str:
         places = [m for m in kind.finditer(text) if not any(t.start < m.end() and m.start() < t.end for t in times)]
         if part and len(places) == 1:
             return text[: places[0].start()] + part[0].strip() + text[places[0].end() :]
+    words = right.split()
+    for end in range(len(words) - 1, 0, -1):
+        begun = _find(words[:end], text, r"(?=\W*(?:$|[,.;!?]))")
+        if begun and content_terms(begun[0]):
+            return text[: begun.start()] + right + text[begun.end() :]
     return ""
 
 

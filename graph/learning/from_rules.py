@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from graph.language.patterns import any_word, pattern
@@ -20,7 +21,9 @@ from graph.state import CITATION
 from graph.understanding import acts
 from graph.understanding.follow_ups import names_somebody
 from graph.understanding.sentences import split
-from graph.understanding.times import stated_time
+from graph.understanding.times import stated_time, times_in
+from memory.bank.queries.listing import stands_alone
+from memory.dates.expressions import TimeExpression
 from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
 
 if TYPE_CHECKING:
@@ -44,6 +47,9 @@ _REPORTED = re.compile(
     r"\b(?:you|he|she|they|we|who|[A-Z]\w+)(?:'d|'ve| had| have| once| also| just| always)? "
     r"(?:said|says|told|tells|wrote|writes|mentioned|asked|claimed|thinks?|thought)\b"
 )
+_JOINS = pattern(r",? (?:and|but|then|or)(?: then)? |[,;] ")
+_BEFORE_TIME = pattern(r"(?:(?:on|in|at|by|this|next|the) )*")
+"""What joins two clauses, and what may stand between the beginning of a clause and a time."""
 _OF_SOMEBODY = pattern(r"\W*(?:(?:and|but|so|then) )?(?:s?he|they|his|her|their)\b")
 """The beginning of a sentence about somebody whom it does not name."""
 
@@ -93,17 +99,39 @@ def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collecti
     if turn.said_at is None:
         return
     yield from stated_facts(sentence, turn.speaker, turn.said_at, place, present)
-    if turn.role == "assistant" or _SUPPOSES.search(sentence):
+    if turn.role != "assistant":
+        yield from events(sentence, turn.text, turn.speaker, turn.said_at, place)
+
+
+def events(sentence: str, text: str, speaker: str, said_at: datetime, place: int) -> Iterator[LearnedMemory]:
+    """The event that a sentence of a text tells, if it has a time or a feeling; one for each of several times."""
+    if _SUPPOSES.search(sentence):
         return
-    when, felt = stated_time(sentence, turn.said_at), emotion(sentence)
-    if when is None and not felt:
-        return
-    text, quote = _understandable(sentence, turn.text)
-    if not text:
-        return
-    event = MemoryDraft("event", text, said_at=turn.said_at, emotion=felt, scene=scene(sentence), speaker=turn.speaker)
-    dated = replace(event, event=when.span, event_text=when.text) if when else event
-    yield LearnedMemory(dated, (Quote(place, quote),))
+    clauses = _dated_clauses(sentence, said_at)
+    for part, when in clauses or [(sentence, stated_time(sentence, said_at))]:
+        felt = emotion(part)
+        told, quote = (part, part) if clauses else _understandable(part, text)
+        if told and (when or felt):
+            event = MemoryDraft("event", told, said_at=said_at, emotion=felt, scene=scene(part), speaker=speaker)
+            dated = replace(event, event=when.span, event_text=when.text) if when else event
+            yield LearnedMemory(dated, (Quote(place, quote),))
+
+
+def _dated_clauses(sentence: str, said_at: datetime) -> list[tuple[str, TimeExpression]]:
+    """The clauses of a sentence that names several times, each with its own; none if one cannot stand alone."""
+    times = [time for time in times_in(sentence, said_at) if time.sure and time.relation == "in"]
+    starts, ends = [0], list[int]()
+    for before, after in pairwise(times):
+        joints = list(_JOINS.finditer(sentence, before.end, after.start))
+        if not joints or before.span == after.span:
+            return []
+        time_is_first = _BEFORE_TIME.fullmatch(sentence, joints[-1].end(), after.start)
+        joint = joints[-1 if time_is_first else 0]
+        ends.append(joint.start())
+        starts.append(joint.end())
+    clauses = [sentence[start:end] for start, end in zip(starts, [*ends, len(sentence)], strict=True)]
+    alone = len(times) > 1 and all(stands_alone(clause, whole_message=True) for clause in clauses)
+    return list(zip(clauses, times, strict=True)) if alone else []
 
 
 _sentences = lru_cache(maxsize=1)(split)  # of one text, for each of its sentences

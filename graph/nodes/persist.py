@@ -7,7 +7,7 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graph.learning.from_rules import own_sentences, stated_facts
+from graph.learning.from_rules import events, own_sentences, stated_facts
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding import acts
 from graph.understanding.parts import tells
@@ -97,7 +97,10 @@ def exchange(
         turns.append(replace(theirs, recallable=False, cites=relied_on, unsupported=reply.unsupported))
     own = [sentence for statement in statements for sentence in own_sentences(statement)]
     present = (USER, ask.persona.name)
-    learned = (item for sentence in own for item in stated_facts(sentence, USER, ask.as_of, 0, present))
+    learned = [item for sentence in own for item in stated_facts(sentence, USER, ask.as_of, 0, present)]
+    if event is None:  # a turn of several times has none, so that its events tell when each is
+        told = (item for sentence in own for item in events(sentence, ask.text, USER, ask.as_of, 0))
+        learned += [item for item in told if item.memory.event]
     return SessionDraft(
         tuple(turns),
         ask.as_of,

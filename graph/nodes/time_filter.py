@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graph.language.patterns import any_word, pattern
+from graph.language.patterns import pattern
 from graph.state import Services, TraceLine, TurnState, drop
 from graph.understanding.question import names_only_time
 from graph.understanding.times import is_of_time
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from memory.types import Memory, TimeSpan
 
-_PAST = any_word("did|was|were|have|has|had|happened")
 _OF_TALK = pattern(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)")
 
 
@@ -36,20 +35,10 @@ async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState
         hits = drop(hits, lambda hit: hit.memory.attribute == SUMMARY, "echo", "summary of the session")
     if any(hit.kept and hit.memory.attribute != QUESTION for hit in hits):
         hits = drop(hits, lambda hit: hit.memory.attribute == QUESTION, "echo", "only asks")
-    if is_open and not is_of_talk and any(time.span.end > state["ask"].as_of for time in window):
-        hits = _only_plans(hits, window, message.question.text)
     kept, decided = drop_outside_time(hits, window, is_open=is_open, is_of_talk=is_of_talk)
     cut = within_budget(kept, settings.budget)
     line = TraceLine("time_filter", decided, {"read": sum(hit.kept for hit in cut), "candidates": len(cut)})
     return {"hits": cut, "window": window, "trace": (line,)}
-
-
-def _only_plans(hits: Sequence[Hit], window: Sequence[TimeExpression], question: str) -> tuple[Hit, ...]:
-    """Of hits, for "what's on this week?", those that are dated in a time that is not over, if there are any."""
-    planned = {hit.memory.id for hit in hits if any(_happens(hit.memory, time.span) for time in window)}
-    if not planned or _PAST.search(question):
-        return tuple(hits)
-    return drop(hits, lambda hit: hit.memory.id not in planned, "time", "names no day of the time asked about")
 
 
 def drop_outside_time(

@@ -11,10 +11,11 @@ from functools import partial
 
 from graph.language.patterns import pattern
 from graph.language.people import SPEAKER
-from graph.readers import composing
+from graph.readers import composing, diary
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import ListRequest
+from graph.readers.diary import A_WEEK
 from graph.readers.interface import ReaderInput, ReaderOutput
 from graph.readers.notes import Origins, notes_about, take_notes
 from graph.readers.of_card import read_card
@@ -31,7 +32,7 @@ from memory.bank.queries.told import known_period
 from memory.dates.expressions import TimeExpression
 from memory.embedding import minilm
 from memory.search.tokens import terms
-from memory.types import Hit, TimeSpan
+from memory.types import SEMANTIC, Hit, TimeSpan
 
 _HOW_TO = pattern(r"\bhow (?:do|does|can|could|should|to|would)\b|\bwhat(?:'s| is| are)? the\b")
 """Asks how something is done, or what it is, rather than what was told."""
@@ -44,9 +45,6 @@ _OF_TOPIC = pattern(
 
 _STAYS = frozenset(terms("trip travel holiday vacation stay staying away visit break getaway gone leave off"))
 """What a question may call a time somewhere, where the line only says the place."""
-
-A_WEEK = timedelta(days=7)
-"""Longest time asked about in which it is plain what is meant by it."""
 
 MOST_AGES = 3
 """Most ages that are given as possible."""
@@ -98,6 +96,9 @@ def answer(
     if own != asked.text:
         both = f"{own} {asked.text.removesuffix(own).strip()}"
         parsed = replace(parsed, expects=question.expected(own), text=both)
+    planned = diary.plans(asked.text, window, ask, bank)
+    if planned and parsed.only_time:
+        return diary.list_plans(planned, ask)
     origins = bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
     reader, asked_on = services.line_reader, ask.as_of.date()
     topic = _OF_TOPIC.search(own.replace("’", "'"))
@@ -108,7 +109,10 @@ def answer(
     # Where only a time is asked for, also a vague one rules out all else.
     sure = bool(window) and all((time.sure or parsed.only_time) and time.relation != "before" for time in window)
     memories = [hit.memory for hit in hits]
-    of_other_time = [m.id for m in memories if sure and not any(may_tell_of_time(m, time.span) for time in window)]
+    # What holds for years says nothing of a day ahead for which something is planned.
+    days_planned = planned if sure and all(time.span.start > ask.as_of for time in window) else []
+    of_then = [m for m in memories if any(may_tell_of_time(m, time.span) for time in window)] if sure else memories
+    of_other_time = [m.id for m in memories if m not in of_then or (days_planned and m.store in SEMANTIC)]
     times = [time.text for time in window] if sure else []
     read = partial(
         take_notes,
@@ -127,22 +131,40 @@ def answer(
     listed = listing.parse(own, many=message.classes.asks_many)
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
     notes = listing.prefer_counted(listed, notes) if listed is not None and not is_of_one else notes
-    notes = _put_current_first(notes, ask, bank) if not asks_of_past(own) else notes
+    notes = _put_current_first(notes, ask, bank, partial(read, parsed), hits) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
-    of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
-    known = None if of_then else _known_until(known_period(bank, ask.persona.id), ask.as_of)
+    is_of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
+    known = None if is_of_then else _known_until(known_period(bank, ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
-    if not minilm.reads(own):
+    if reading.abstained and days_planned and not parsed.unknown_names:
+        reading = replace(
+            diary.list_plans(days_planned, ask), notes=reading.notes, abstained=True, reason=reading.reason
+        )
+    if not minilm.reads(own) or (listed is None and is_of_one):
         return reading
-    if listed is None and not is_of_one and (facts := listing.facts_alike(notes)):
-        return listing.compose(ListRequest(), parsed, facts, hits, ask.as_of) or reading
-    if listed is None or reading.reason not in (None, "found but does not say"):
-        return reading
+    return _several(listed, parsed, read, notes, hits, ask.as_of, reading) or reading
+
+
+def _several(
+    listed: ListRequest | None,
+    parsed: Question,
+    read: Callable[[Question], tuple[Note, ...]],
+    notes: Sequence[Note],
+    hits: Sequence[Hit],
+    asked_at: datetime,
+    reading: Reading,
+) -> Reading | None:
+    """The list or count that is asked for, or the facts of one kind that answer, instead of the one `reading`."""
+    if listed is None:
+        facts = listing.facts_alike(notes)
+        return listing.compose(ListRequest(), parsed, facts, hits, asked_at) if facts else None
+    if reading.reason not in (None, "found but does not say"):
+        return None
     if listed.counted is not None and not listing.tells_number(notes):
         # Each line that names one of them counts, although none says how many.
         items = replace(parsed, text=re.sub(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE))
         notes = read(items)
-    return listing.compose(listed, parsed, notes, hits, ask.as_of) or reading
+    return listing.compose(listed, parsed, notes, hits, asked_at)
 
 
 def _raise_planned(notes: Sequence[Note], window: Sequence[TimeExpression]) -> tuple[Note, ...]:
@@ -158,11 +180,20 @@ def _raise_planned(notes: Sequence[Note], window: Sequence[TimeExpression]) -> t
     return tuple(lifted(note) for note in notes)
 
 
-def _put_current_first(notes: Sequence[Note], ask: Ask, bank: Bank) -> tuple[Note, ...]:
-    """The notes; if what the best one told is over, the fact that replaced it comes first."""
-    if not any(note.memory.attribute for note in notes):
-        return tuple(notes)
+def _put_current_first(
+    notes: Sequence[Note], ask: Ask, bank: Bank, read: Callable[..., tuple[Note, ...]], hits: Sequence[Hit]
+) -> tuple[Note, ...]:
+    """The notes; if what the best one told is over, or was edited since, the fact that replaced it comes first."""
+    if not notes:
+        return ()
     told = bank.memories_from_same_turns(ask.persona.id, notes[0].memory.id)
+    line = next(hit for hit in hits if hit.memory.id == notes[0].memory.id)
+    versions = {m.superseded_by for m in told if m.retracted_at is not None and m.retracted_at <= ask.as_of}
+    edited = [m for m in told if m.id in versions and m.store in SEMANTIC and m.retracted_at is None]
+    if answers(notes[0]) and edited and notes[0].memory not in edited:
+        latest = [note for note in read(hits=[replace(line, memory=memory) for memory in edited]) if answers(note)]
+        ids = {note.memory.id for note in latest}
+        notes = (*latest, *(note for note in notes if note.memory.id not in ids))
     ended = {m.attribute for m in told if m.attribute and m.valid_to is not None and m.valid_to <= ask.as_of}
     holds = [note for note in notes if note.memory.attribute in ended and note.memory.valid_to is None]
     return (*holds, *(note for note in notes if note not in holds))

@@ -12,14 +12,14 @@ from graph.state import Ask, Citation, Reading
 from graph.understanding.parts import tells
 from graph.understanding.requests import Recap
 from graph.understanding.sentences import shorten, split
-from graph.understanding.times import describe_day
+from graph.understanding.times import describe_day, describe_plan
 from memory.bank.bank import Bank
-from memory.bank.queries.told import facts_told, lines_told
+from memory.bank.queries.told import facts_told, lines_told, upcoming
 from memory.search.tokens import content_terms, terms, words
 from memory.types import Memory, TimeSpan
 
-MOST_FACTS, MOST_LINES = 12, 8
-"""Most facts and most lines of a recap."""
+MOST_FACTS, MOST_PLANS, MOST_LINES = 12, 4, 8
+"""Most facts, plans and lines of a recap."""
 
 CONSIDERED = 80
 """Last lines among which those that tell something are looked for."""
@@ -60,8 +60,9 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
         people = list(_state_facts(facts[:MOST_FACTS]))
         return _as_list("These are the ones I know of:", people) or Reading(_NOTHING[kind])
     if kind == "about me":
-        facts = facts[:MOST_FACTS]
-        told = [*_state_facts(facts), *(_repeat_lines(lines, known) if len(facts) < FEW_FACTS else ())]
+        facts, plans = facts[:MOST_FACTS], upcoming(bank, ask.persona.id, ask.as_of, MOST_PLANS)
+        few = _repeat_lines(lines, [*known, *plans]) if len(facts) < FEW_FACTS else ()
+        told = [*_state_facts(facts), *((plan, describe_plan(plan, ask.as_of)) for plan in plans), *few]
     else:
         turns = {turn for line in lines for turn in line.turn_ids}
         of_then = [fact for fact in facts if turns.intersection(fact.turn_ids)]

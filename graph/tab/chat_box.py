@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
 import gradio as gr
@@ -15,13 +15,13 @@ from graph.replies.suggestions import MOST, suggest_questions
 from graph.tab.messages import ASK, GO_ON, SEND, Chat
 from graph.tab.personas import SAMPLE, example_questions
 from graph.understanding.parts import tells
+from graph.understanding.times import describe_plan
 from memory.bank import corrections
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import memories_of_turn
 from memory.bank.queries.told import known_period, upcoming
-from memory.dates.expressions import describe_span
 from memory.errors import MemoirError
-from memory.formatting import clip, format_count, format_day
+from memory.formatting import format_count, format_day
 from memory.tab.memory_card import kind_name
 from memory.tab.parts import PERSONA_AVATAR, PRIVATE, USER_AVATAR, Update, empty_state, render
 from memory.types import Memory, Persona
@@ -108,27 +108,23 @@ def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
             f"{persona.name} remembers nothing yet", "Say something about yourself, or import a conversation."
         )
     memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
+    # The Memory tab counts conversations and facts; all that is searched is another number.
+    sessions = counts["sessions"]
+    known_of = format_count(sessions, "conversation") if sessions else format_count(memories, "memory", "memories")
     period = " to ".join(dict.fromkeys([format_day(known.start), format_day(known.end)]))
     return empty_state(
         f"Talk with {persona.name}",
-        f"{format_count(memories, 'memory', 'memories')}, {period}. Ask a question, or share something new.",
+        f"{known_of}, {period}. Ask a question, or share something new.",
         soon,
     )
 
 
 def coming_up(bank: Bank, persona: Persona, now: datetime) -> Iterator[str]:
-    """What was told of the next days, a line each; a turn and what was learned of it are one."""
-    told: set[object] = set()
-    for memory in upcoming(bank, persona.id, now, CONSIDERED):
-        assert memory.event is not None
-        start, end = memory.event.start, memory.event.end
-        is_soon = start < now + SOON and end - start < SOON  # "in December" is no plan of a day
-        was_ahead = memory.said_at is None or memory.said_at < start
-        if is_soon and was_ahead and told.isdisjoint(memory.turn_ids or (memory.id,)):
-            yield f"{describe_span(memory.event)}: “{clip(memory.text)}”"
-            told.update(memory.turn_ids or (memory.id,))
-            if len(told) >= MOST_SOON:
-                return
+    """What was told of the next days, a line each."""
+    ahead = ((memory, memory.event) for memory in upcoming(bank, persona.id, now, CONSIDERED) if memory.event)
+    # "In December" is no plan of a day.
+    soon = (memory for memory, when in ahead if when.start < now + SOON and when.end - when.start < SOON)
+    return (describe_plan(memory, now) for memory in islice(soon, MOST_SOON))
 
 
 class RememberedPanel:

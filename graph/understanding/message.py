@@ -14,8 +14,8 @@ from graph.understanding.aliases import People, with_kinds, with_names
 from graph.understanding.classifier import Classification
 from graph.understanding.follow_ups import refers_back, resolve, stands_alone
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
-from graph.understanding.parts import KNOWN_OF_USER, read_parts
-from graph.understanding.question import names_something
+from graph.understanding.parts import KNOWN_OF_USER, OUT_OF_REACH, read_parts
+from graph.understanding.question import expected, names_only_time, names_something
 from graph.understanding.requests import parse_correction, parse_person, parse_recap
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
@@ -67,6 +67,8 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         services.classifier,
         follows_question=bool(said) and acts.said(said).asks,
     )
+    if parts.small_talk == OUT_OF_REACH and _asks_of_days(ask):
+        parts = replace(parts, asking=(own,))
     question = _together(parts.asking) if parts.stating and parts.asking else own
     own_question = question.text
     classes = replace(_classes(question, services), kind=parts.kind)
@@ -110,6 +112,12 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         correction=parse_correction(ask.text),
     )
     return message, own_question
+
+
+def _asks_of_days(ask: Ask) -> bool:
+    """Whether a message asks what is on at a time ("what's on tomorrow?"), and not what day it is."""
+    times = [time.text for time in times_in(ask.text, ask.as_of)]
+    return acts.said(ask.text).asks and names_only_time(ask.text, times) and expected(ask.text) != "time"
 
 
 def _views(

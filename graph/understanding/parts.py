@@ -20,6 +20,8 @@ ABOUT_PERSONA = (WHO_ARE_YOU := "who_are_you", "are_you_real", "what_can_you_do"
 """Small talk about the persona, which its card or its life may answer."""
 KNOWN_OF_USER = "what_do_you_remember"
 """Small talk that is answered by what was told."""
+OUT_OF_REACH = "missing_capability"
+"""Small talk that asks for what only a clock, a calendar or the internet knows."""
 _JOINING = (["and"], ["n"], ["or"])
 """First words of what goes on from before ("and back"), which is not small talk."""
 _OF_OTHERS = pattern(r"\b(?:about|of|on) (?!(?:me|myself|us|now|late)\b)\w")

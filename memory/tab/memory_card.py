@@ -8,9 +8,9 @@ from markupsafe import Markup
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span
 from memory.errors import UnknownMemory
-from memory.formatting import STORE_NAMES, clip, format_day, format_time, memory_date
+from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, memory_date
 from memory.tab.parts import render
-from memory.types import SUMMARY, Memory, Session, Turn
+from memory.types import SEMANTIC, SUMMARY, Memory, Session, Turn
 
 MAX_FURTHER = 5
 """Further conversations shown that say the same."""
@@ -45,6 +45,8 @@ def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
     if memory.event and memory.event_text:
         happened += f" (from “{memory.event_text}”)"
     valid = ""
+    if memory.store in SEMANTIC and format_day(memory.valid_from) not in ("", format_day(memory.said_at)):
+        valid = f"since {format_beginning(memory.valid_from)}"
     if memory.valid_to is not None:
         valid = f"from {format_day(memory.valid_from) or 'the start'} to {format_day(memory.valid_to)}"
     stale = f"a fact it depends on ended on {format_day(memory.stale_since)}" if memory.stale_since else ""

@@ -14,7 +14,7 @@ from memory.bank.corrections import ChangeKind
 from memory.bank.queries.deletion import select_memories
 from memory.dates.expressions import describe_span
 from memory.forgetting import forget
-from memory.formatting import format_day, parse_date
+from memory.formatting import format_beginning, format_day, parse_date
 from memory.tab.memory_card import render_card, render_origin
 from memory.tab.parts import PRIVATE, Update, empty_state, render
 from memory.types import SEMANTIC, Memory
@@ -132,7 +132,7 @@ class MemoryDetail:
         """Fill the form with what the memory says now."""
         memory = self.bank.memory(persona_id, memory_id)
         fact = memory.store in SEMANTIC
-        when = format_day(memory.valid_from) if fact else describe_span(memory.event) if memory.event else ""
+        when = format_beginning(memory.valid_from) if fact else describe_span(memory.event) if memory.event else ""
         return {
             self.form: gr.Group(visible=True),
             self.text: memory.text,
@@ -202,7 +202,7 @@ def _edited(memory: Memory, text: str, since: str, until: str) -> Memory:
 
 
 def _start(typed: str, before: datetime | None) -> datetime | None:
-    if typed.strip() == format_day(before):
+    if typed.strip() in (format_day(before), format_beginning(before)):
         return before
     span = parse_date(typed)
     return span.start if span else None

@@ -169,7 +169,7 @@ class MemoryList:
         stated = {turn for memory in memories if memory.id in listed for turn in memory.turn_ids}
 
         def fits(memory: Memory) -> bool:
-            if memory.store == "dialogue":
+            if memory.store == "dialogue" and memory.id not in listed:
                 is_new = query.kind == EVERYTHING and stated.isdisjoint(memory.turn_ids)
                 return is_new or query.kind == "dialogue"
             return memory.id in listed and query.kind in (FACTS, EVERYTHING, listed[memory.id])

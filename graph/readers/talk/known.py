@@ -97,16 +97,11 @@ def _known(ask: Ask, services: Services, is_new: IsNew, share: float, fact_token
     """
     bank, persona = services.bank, ask.persona.id
     always = _always(ask, services, is_new, int(share * ALWAYS_TOKENS))
-    plans: dict[object, Memory] = {}
-    for memory in filter(is_new, upcoming(bank, persona, ask.as_of, PLANS)):  # a turn and its event are one plan
-        before = plans.setdefault(memory.turn_ids or memory.id, memory)
-        if len(memory.text) < len(before.text):
-            plans[memory.turn_ids or memory.id] = memory
     # What one has only one of comes first, as a name, then people, then the latest.
     facts = sorted(known_facts(bank, persona, ask.as_of), key=lambda m: (not m.attribute, m.store != "relationship"))
     lines = [
         *always,
-        *_within(share * PLAN_TOKENS, plans.values()),
+        *_within(share * PLAN_TOKENS, filter(is_new, upcoming(bank, persona, ask.as_of, PLANS))),
         *_within(share * fact_tokens, filter(is_new, facts)),
     ]
     once = {line.memory: line for line in reversed(lines)}.values()

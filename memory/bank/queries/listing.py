@@ -15,6 +15,7 @@ from pathlib import Path
 
 from memory.bank import rows
 from memory.bank.bank import NEWEST_FIRST, Bank
+from memory.bank.queries.memories import IS_PLAN
 from memory.bank.relations import YOU
 from memory.dates.english.tense import TIME_WORDS
 from memory.search.tokens import FUNCTION_WORDS, terms, words
@@ -82,24 +83,27 @@ class _Candidate:
 def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> dict[int, str]:
     """The facts, people and events to list, by id, each with its group; of all times, or of one.
 
-    Pinned ones come first, then group by group what holds, the newest first; plans have the next first.
+    Pinned ones come first, then group by group what holds, the newest first; plans have the next first; a line
+    from which nothing was learned may be one.
     """
     query = f"""
         SELECT m.id, m.store, m.text, m.speaker, m.pinned, m.session_id, m.valid_from, m.valid_to, m.event_start,
             m.event_end, m.said_at, m.attribute, m.relation_head, m.relation_name, {_DURING} AS inside,
+            {IS_PLAN} AS is_plan,
             (SELECT min(length(t.text)) FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id)
                 AS message_length,
             (SELECT t.role FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id LIMIT 1) AS role
         FROM memories m
-        WHERE m.persona_id = :persona AND m.store <> 'dialogue' AND m.attribute <> '{SUMMARY}' AND m.taken_back IS NULL
+        WHERE m.persona_id = :persona AND (m.store <> 'dialogue' OR {IS_PLAN}) AND m.attribute <> '{SUMMARY}'
+            AND m.taken_back IS NULL
         {NEWEST_FIRST}
     """
+    now = rows.now()
     with bank.reading() as db:
-        found = list(db.query(query, _values(persona_id, during)))
+        found = list(db.query(query, {**_values(persona_id, during), "at": now}))
     kept = [row for row in found if row["pinned"] or _is_understandable(row)]
     repeated = _repeated(_candidate(row) for row in kept if not row["pinned"])
-    now = rows.now()
-    groups = {row["id"]: group_of(row, now) for row in kept if row["inside"] and row["id"] not in repeated}
+    groups = {row["id"]: group_of(row) for row in kept if row["inside"] and row["id"] not in repeated}
 
     def place(row: rows.Row) -> tuple[bool, int, bool, str]:
         group = groups[row["id"]]
@@ -109,13 +113,13 @@ def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -
     return {row["id"]: groups[row["id"]] for row in sorted((r for r in kept if r["id"] in groups), key=place)}
 
 
-def group_of(row: rows.Row, now: str) -> str:
+def group_of(row: rows.Row) -> str:
     """The group of a memory's row: by its store, or by the first word of its attribute, relation or text that tells.
 
-    A fact of somebody else is filed with the people. `now` divides plans from events, as the bank keeps a time.
+    A fact of somebody else is filed with the people.
     """
-    if row["store"] == "event":
-        return "Plans" if (row["event_end"] or "") > now else "Events"
+    if row["is_plan"] or row["store"] == "event":
+        return "Plans" if row["is_plan"] else "Events"
     is_of_other = row["relation_head"] not in ("", YOU, row["speaker"]) or row["role"] == "assistant"
     if row["store"] == "relationship" or (row["store"] == "profile" and is_of_other):
         return "People"

@@ -13,7 +13,7 @@ from operator import itemgetter
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.types import SEMANTIC, SUMMARY, Memory, TimeSpan
+from memory.types import QUESTION, SEMANTIC, SUMMARY, Memory, TimeSpan
 
 MEMORY = """
 SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,
@@ -29,6 +29,14 @@ OF_USER = (
     "WHERE o.memory_id = m.id ORDER BY t.id LIMIT 1))"
 )
 """Whether a memory `m` is the user's: their words, or what was learned from them. A summary has both sides in it."""
+
+IS_PLAN = f"""(m.event_end > :at AND (m.said_at IS NULL OR m.said_at < m.event_start)
+    AND m.attribute NOT IN ('{QUESTION}', '{SUMMARY}') AND (m.store <> 'dialogue' OR NOT EXISTS (
+        SELECT 1 FROM sources o JOIN sources p ON p.turn_id = o.turn_id JOIN memories e ON e.id = p.memory_id
+        WHERE o.memory_id = m.id AND e.store = 'event' AND e.attribute <> '{SUMMARY}' AND e.taken_back IS NULL
+            AND e.event_start < m.event_end AND e.event_end > m.event_start)))"""
+"""Whether a memory `m` is of a time that was ahead when it was told ("tonight", said at night, was not) and is not over
+at `:at`. Of a turn and the event that was learned from it, the event is."""
 
 
 def visible_personas(db: Database, persona_id: int) -> list[int]:

@@ -8,7 +8,14 @@ from datetime import datetime, timedelta
 
 from memory.bank import rows
 from memory.bank.bank import Bank
-from memory.bank.queries.memories import ended_elsewhere, known_to, read_memories, time_range, visible_personas
+from memory.bank.queries.memories import (
+    IS_PLAN,
+    ended_elsewhere,
+    known_to,
+    read_memories,
+    time_range,
+    visible_personas,
+)
 from memory.bank.relations import YOU
 from memory.types import Memory, Persona, Relation, TimeSpan
 
@@ -64,7 +71,7 @@ def facts_of_persona(bank: Bank, persona: Persona, as_of: datetime) -> list[Memo
 
 def upcoming(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> list[Memory]:
     """What was told of days from a moment on, the next first: plans, appointments, visits."""
-    ahead = "m.event_end > :at AND m.event_start < :until ORDER BY m.event_start, m.id LIMIT :most"
+    ahead = f"{IS_PLAN} AND m.event_start < :until ORDER BY m.event_start, m.id LIMIT :most"
     return _read_known(bank, persona_id, as_of, ahead, until=rows.format_time(as_of + PLANNED), most=limit)
 
 
