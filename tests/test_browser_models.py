@@ -280,7 +280,7 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
             screen.page.wait_for_timeout(50)
         screen.page.locator("#composer textarea").fill(MEANWHILE)
         screen.page.locator("#composer textarea").press("Enter")
-        expect(screen.page.get_by_text("Memoir is still answering")).to_be_visible()
+        expect(screen.page.get_by_text("An answer is still being written")).to_be_visible()
         stop.click()
         expect(screen.page.locator("#chat")).to_contain_text("Your message is kept; the unfinished reply is not")
         expect(screen.page.locator("#composer textarea")).to_have_value(MEANWHILE)

@@ -202,6 +202,9 @@ if (navigator.clipboard) {
   navigator.clipboard.writeText = (text) => write(copied ? plain(text, isOfUser(copied)) : text);
 }
 
+// The keyboard of a phone takes its part of the window, which the chat then does not fill.
+document.querySelector('meta[name="viewport"]').content += ", interactive-widget=resizes-content";
+
 // The chat fills the window from where it begins.
 const measureTop = () => {
   const columns = document.querySelector(".memoir-columns");
@@ -225,10 +228,10 @@ const setOnce = (element, name, value) => {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 };
 
-// Gradio gives the inputs of a date no label, and lets no key reach a chat that scrolls without having a link, or a table
-// in which no cell is selected.
+// Gradio gives the inputs of a date no label, and lets no key reach a chat that scrolls without having a link, a table
+// of a message, or one in which no cell is selected.
 const fillGaps = () => {
-  document.querySelectorAll('#chat [role="log"]').forEach((log) => setOnce(log, "tabindex", "0"));
+  document.querySelectorAll('#chat :is([role="log"], table)').forEach((part) => setOnce(part, "tabindex", "0"));
   for (const box of document.querySelectorAll(".timebox")) {
     const label = box.parentElement.querySelector('[data-testid="block-info"], .label-content')?.textContent.trim();
     if (label) box.querySelectorAll("input").forEach((input) => setOnce(input, "aria-label", label));

@@ -141,7 +141,7 @@ class Answering:
             self.learner.use(assistant.services.model)
             hidden = dict.fromkeys((self.box.go_on, self.box.edited), gr.Button(visible=False))
             begun = {**hidden, **await to_thread(self.show_place, chat)}
-            yield {self.box.composer: messages.busy(), **begun, **self._below(bubbles, messages.status("Thinking…"))}
+            yield {self.box.composer: messages.busy(ask.persona.name), **begun, **self._below(bubbles, messages.status("Thinking…"))}
             async for waiting in iterate_in_threadpool(wait_until_ready(assistant, self.indexer, ask.persona.id)):
                 yield self._below(bubbles, messages.status(waiting))
             async for update in self._write(assistant, ask, chat, bubbles, running.stop):
