@@ -72,7 +72,11 @@ def test_a_chat_is_found_renamed_taken_out_of_the_list_and_forgotten(screen: Scr
     expect(chats).to_have_count(2)
     page.get_by_label("Rename or delete “The kayak is green.”").click()
     page.locator("#chat-forget").click()
+    expect(page.locator("#chat-forget-planned")).to_contain_text("Forget this for good?")
+    expect(chats).to_have_count(2)
+    page.locator("#chat-sure").click()
     expect(chats).to_have_count(1)
+    expect(page.get_by_text("Forgotten: 2 messages and 1 memory.")).to_be_visible()
     expect(page.locator("#chat .message")).to_have_count(0)  # it was the open one
     screen.asked = 0
     assert "14" in screen.ask("What is the number of my allotment?")
@@ -128,11 +132,15 @@ def test_on_a_phone_words_stay_whole_and_all_can_be_touched(app: App, screen: Sc
     resume_recipe(app, screen, 390, 844)
     page = screen.page
     word = page.locator("#chat th", has_text="Ingredient")
-    assert word.evaluate("e => { const r = new Range(); r.selectNodeContents(e); return r.getClientRects().length }") == 1
+    assert (
+        word.evaluate("e => { const r = new Range(); r.selectNodeContents(e); return r.getClientRects().length }") == 1
+    )
     assert page.locator("#chat table").evaluate("e => e.clientWidth >= 300 && e.scrollWidth > e.clientWidth")
     assert page.locator("#chat li input").evaluate("e => getComputedStyle(e).appearance") == "auto"
     expect(page.locator("#place h2")).to_have_text("Coach Bo")
-    small = "(all) => all.filter((e) => e.offsetParent && e.getBoundingClientRect().height < 40).map((e) => e.outerHTML)"
+    small = (
+        "(all) => all.filter((e) => e.offsetParent && e.getBoundingClientRect().height < 40).map((e) => e.outerHTML)"
+    )
     touched = "#chat .message-buttons button, [role=tablist] button, .memoir-open-chats, .submit-button"
     assert page.locator(touched).evaluate_all(small) == []
     letters = tmp_path / "letters.txt"
@@ -144,7 +152,6 @@ def test_on_a_phone_words_stay_whole_and_all_can_be_touched(app: App, screen: Sc
     assert panel is not None
     assert panel["x"] == 390 - panel["x"] - panel["width"]
     page.keyboard.press("Escape")
-    page.locator(".memoir-chats .memoir-drawer-close").click()
     page.set_viewport_size({"width": 390, "height": 430})  # the keyboard is open
     page.locator("#composer textarea").fill("One line.\n" * 5)
     expect(page.locator(".submit-button")).to_be_in_viewport(ratio=1)

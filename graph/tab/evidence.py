@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from graph.assistant import Answer
 from graph.state import Note, Reading, Reason
-from graph.tab.messages import PastAnswer
+from graph.tab.messages import Chat, PastAnswer
 from graph.understanding.times import moment_of
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_time
@@ -91,9 +91,16 @@ def render_sources_of(
     return render("answer_sources.html", question=answer.question, number=number, cards=cards, reason=reason)
 
 
+def render_last_sources(bank: Bank, chat: Chat) -> Markup:
+    """Render the sources of the last answer of a chat."""
+    if chat.persona_id is None or not chat.answers:
+        return empty_state("No answer yet", "The lines that an answer relies on are shown here.")
+    return render_sources_of(bank, chat.persona_id, len(chat.answers), chat.answers[-1])
+
+
 def _explain_no_sources(reading: Reading | None) -> Markup:
     if reading is None or reading.citations:
-        return empty_state("No sources", "The lines that this answer relied on were forgotten.")
+        return empty_state("No sources", "This answer cites no line that is still remembered.")
     if reading.abstained:
         return empty_state("No sources", ABSTENTIONS[reading.reason] if reading.reason else "No memory answers this.")
     return empty_state("No sources needed", "No memory was used for this reply.")
