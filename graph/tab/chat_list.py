@@ -62,8 +62,9 @@ class ChatList:
                 rename = gr.Button("Rename", size="sm", min_width=80, elem_id="chat-rename")
                 cancel = gr.Button("Cancel", size="sm", min_width=80, elem_id="chat-cancel")
             self.note = gr.HTML(padding=False)
-            hide = gr.Button("Remove from the list", size="sm", elem_id="chat-hide")
-            forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
+            with gr.Column() as self.ways:
+                hide = gr.Button("Remove from the list", size="sm", elem_id="chat-hide")
+                forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
             with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
                 self.preview = gr.HTML(padding=False, elem_id="chat-forget-planned")
                 with gr.Row():
@@ -71,15 +72,15 @@ class ChatList:
                     sure = gr.Button("Forget for good", variant="stop", size="sm", min_width=80, elem_id="chat-sure")
         self.list = gr.HTML(padding=False, js_on_load=CHAT_LINKS, elem_id="past-chats")
         self.shown = [self.list, self.search]
-        closed = [self.list, self.menu]
+        closed, asked = [self.list, self.menu], [self.ways, self.confirm]
         self.search.change(self.show, [chat, self.search], self.list, trigger_mode="always_last", **PRIVATE)
-        self.list.edit(self.open_menu, chat, [self.chosen, self.title, self.note, self.menu, self.confirm], **PRIVATE)
+        self.list.edit(self.open_menu, chat, [self.chosen, self.title, self.note, self.menu, *asked], **PRIVATE)
         renaming = [chat, self.chosen, self.title, self.search]
         gr.on([rename.click, self.title.submit], self.rename, renaming, closed, **PRIVATE)
         chosen, left = [chat, self.chosen, self.search], [self.deleted, *closed]
         hide.click(partial(self.remove, forget=False), chosen, left, **PRIVATE)
-        forget.click(self.show_preview, [chat, self.chosen], [self.preview, self.confirm], **PRIVATE)
-        keep.click(lambda: gr.Group(visible=False), None, self.confirm, **PRIVATE)
+        forget.click(self.show_preview, [chat, self.chosen], [self.preview, *asked], **PRIVATE)
+        keep.click(lambda: self._ask(asked=False), None, asked, **PRIVATE)
         sure.click(partial(self.remove, forget=True), chosen, left, **PRIVATE)
         cancel.click(lambda: gr.Column(visible=False), None, self.menu, **PRIVATE)
 
@@ -96,15 +97,18 @@ class ChatList:
             self.title: name_chats(self.bank, [past])[0].title,
             self.note: hint("Removing keeps what you told; deleting forgets it."),
             self.menu: gr.Column(visible=True),
-            self.confirm: gr.Group(visible=False),
+            **self._ask(asked=False),
         }
 
     def show_preview(self, chat: Chat, chosen: str) -> Update:
         """Say what would be forgotten with a chat, and ask."""
         past = self._find(chat, chosen)
         gone = preview_selected(self.bank, [past.persona_id], select_session(past.id))
-        preview = render("forget_preview.html", gone=gone, is_fact=False)
-        return {self.preview: preview, self.confirm: gr.Group(visible=True)}
+        preview = render("forget_preview.html", gone=replace(gone, lines=()), is_fact=False)
+        return {self.preview: preview, **self._ask(asked=True)}
+
+    def _ask(self, *, asked: bool) -> Update:
+        return {self.ways: gr.Column(visible=not asked), self.confirm: gr.Group(visible=asked)}
 
     def rename(self, chat: Chat, chosen: str, title: str, words: str) -> Update:
         """Give a chat another title."""
@@ -120,7 +124,7 @@ class ChatList:
             else:
                 gone = forget_session(self.bank, past.persona_id, past.id)
                 forgotten = format_count(gone.turns, "message"), format_count(gone.memories, "memory", "memories")
-                gr.Info(f"Forgotten: {' and '.join(forgotten)}.", title="Deleted", duration=6)
+                gr.Info(f"Forgotten: {' and '.join(forgotten)}.", duration=6)
         return {self.deleted: chosen, **self._close(chat, words)}
 
     def _close(self, chat: Chat, words: str) -> Update:

@@ -61,7 +61,7 @@ CANDIDATE_HEADERS = [
     *("No.", "Rank", "Kind", "Memory", "Words", "Meaning", "Combined", "Kind match", "Score"),
     *("Factors", "Note", "Outcome"),
 ]
-CANDIDATE_WIDTHS = (5, 6, 10, 21, 6, 7, 5, 5, 5, 10, 11, 9)
+CANDIDATE_WIDTHS = (4, 6, 10, 20, 6, 7, 8, 6, 5, 10, 10, 8)
 NOTE_HEADERS, NOTE_WIDTHS = ["Relevance", "Note", "From"], (16, 56, 28)
 STEP_HEADERS, STEP_WIDTHS = ["Step", "Decision", "Milliseconds"], (24, 54, 22)
 
@@ -226,7 +226,7 @@ def step_rows(answer: Answer) -> list[Row]:
 
 def plot_candidates(answer: Answer) -> Figure | None:
     """Plot when the candidates happened, with the times asked about; None if no candidate has a date."""
-    figure = new_figure(260)
+    figure = new_figure(280)
     for kept, name, colour in ((True, "read", READ), (False, "left out", DROPPED)):
         dated = [(hit, when) for hit in answer.hits if hit.kept == kept and (when := moment_of(hit.memory))]
         if dated:
@@ -242,7 +242,7 @@ def plot_candidates(answer: Answer) -> Figure | None:
     if not figure.data:
         return None
     _mark_times(figure, answer)
-    figure.update_layout(margin_t=44, font_color=DROPPED, legend_y=1.18, xaxis_range=_range(answer))
+    figure.update_layout(margin_t=64, font_color=DROPPED, legend_y=1.24, xaxis_range=_range(answer))
     return figure
 
 
