@@ -12,6 +12,7 @@ from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLi
 from graph.understanding import acts
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
+from memory.formatting import format_count
 from memory.search.quotes import contains
 from memory.types import SessionDraft, TurnDraft
 
@@ -36,7 +37,8 @@ async def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     stored = await asyncio.to_thread(services.bank.remember, ask.persona.id, drafts)
     services.wake_indexer()
     figures = {"turns": stored.turns, "memories": stored.memories}
-    return {"stored": stored, "trace": (TraceLine("persist", f"stored {stored.memories} memories", figures),)}
+    decided = f"stored {format_count(stored.memories, 'memory', 'memories')}"
+    return {"stored": stored, "trace": (TraceLine("persist", decided, figures),)}
 
 
 def persist_interrupted(state: TurnState, bank: Bank) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 from markupsafe import Markup
@@ -62,8 +62,8 @@ CANDIDATE_HEADERS = [
     *("Factors", "Note", "Outcome"),
 ]
 CANDIDATE_WIDTHS = (4, 6, 10, 20, 6, 7, 8, 6, 5, 10, 10, 8)
-NOTE_HEADERS, NOTE_WIDTHS = ["Relevance", "Note", "From"], (16, 56, 28)
-STEP_HEADERS, STEP_WIDTHS = ["Step", "Decision", "Milliseconds"], (24, 54, 22)
+NOTE_HEADERS, NOTE_WIDTHS = ["Relevance", "Note", "From"], (24, 48, 28)
+STEP_HEADERS, STEP_WIDTHS = ["Step", "Decision", "ms"], (28, 56, 16)
 
 READ, DROPPED, ASKED = "#c0552f", "#968a76", "#6f9cc6"
 """Colours of the plot: candidates that were read, those left out, and the times that were asked about."""
@@ -129,8 +129,9 @@ class TracePanel:
             )
             self.candidate = gr.HTML(padding=False, elem_id="how-one")
             with gr.Row():
-                self.notes = build_table("how-notes", "Notes", NOTE_HEADERS, widths=NOTE_WIDTHS, visible=False)
-                self.steps = build_table("how-steps", "Steps", STEP_HEADERS, widths=STEP_WIDTHS, visible=False)
+                all_rows: dict[str, Any] = {"visible": False, "max_height": 900}
+                self.notes = build_table("how-notes", "Notes", NOTE_HEADERS, widths=NOTE_WIDTHS, **all_rows)
+                self.steps = build_table("how-steps", "Steps", STEP_HEADERS, widths=STEP_WIDTHS, **all_rows)
         self.tables = [self.candidates, self.notes, self.steps]
         self.outputs = [self.summary, self.classes, self.plot, self.candidate, *self.tables]
         self.candidates.select(self.show_candidate, persona, self.candidate, trigger_mode="always_last", **PRIVATE)
