@@ -165,7 +165,7 @@ def test_chats_are_listed_by_day_and_found_by_words_of_title_and_messages(bank: 
     assert html.count("data-menu") == 2
     for words, found in (("LOVELY grey", "a"), ("überr", "a"), ("salty", "b"), ("salty lovely", ""), ("%", "")):
         assert [each.chat_id for each, _ in past_chats(bank, iris, 5, words)] == [*found], words
-    assert "No chat has these words" in render_chats(bank, Chat("", iris), "kayak", NOW)
+    assert "No chat with this persona has these words" in render_chats(bank, Chat("", iris), "kayak", NOW)
 
 
 def test_a_chat_that_is_answered_as_of_an_earlier_day_is_listed_under_the_day_of_its_beginning(bank: Bank) -> None:
