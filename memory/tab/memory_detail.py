@@ -115,8 +115,9 @@ class MemoryDetail:
         current = memory if memory is not None and memory.retracted_at is None else None
         same = corrections.duplicates(self.bank, current.persona_id, current.id) if current else []
         last = corrections.last_change(self.bank, persona_id) if persona_id is not None else None
-        changed = next(iter(self.bank.memories_by_id(persona_id, [last.memory_id])), None) if last else None
-        named = f"“{clip(changed.text, 40)}”" if changed else "a memory"
+        ids = [last.memory_id] if last else []
+        changed = self.bank.memories_by_id(persona_id, ids) if persona_id is not None else []
+        named = f"“{clip(changed[0].text, 40)}”" if changed else "a memory"
         undo = f"Undo {CHANGE_NAMES[last.kind].format(memory=named)}" if last else ""
         is_of_other = memory is not None and last is not None and memory.id not in (last.memory_id, last.other_id)
         duplicates = ", ".join(f"No. {each.id}" for each in same)
