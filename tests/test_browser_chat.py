@@ -13,6 +13,8 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import Browser, expect
 
+from memory.bank.bank import Bank
+from memory.types import PersonaDraft, SessionDraft, TurnDraft
 from support.browser_app import SLOW, App, Screen
 
 pytestmark = pytest.mark.browser
@@ -70,7 +72,11 @@ def test_a_chat_is_found_renamed_taken_out_of_the_list_and_forgotten(screen: Scr
     expect(chats).to_have_count(2)
     page.get_by_label("Rename or delete “The kayak is green.”").click()
     page.locator("#chat-forget").click()
+    expect(page.locator("#chat-forget-planned")).to_contain_text("Forget this for good?")
+    expect(chats).to_have_count(2)
+    page.locator("#chat-sure").click()
     expect(chats).to_have_count(1)
+    expect(page.get_by_text("Forgotten: 2 messages and 1 memory.")).to_be_visible()
     expect(page.locator("#chat .message")).to_have_count(0)  # it was the open one
     screen.asked = 0
     assert "14" in screen.ask("What is the number of my allotment?")
@@ -95,6 +101,61 @@ def test_on_a_phone_the_chats_are_a_drawer(screen: Screen) -> None:
     page.locator("#past-chats a").first.click()
     expect(drawer).to_be_hidden()
     expect(page.locator("#chat .bot.message")).to_have_count(1)
+    assert not screen.overflows()
+
+
+RECIPE = """Here it is:
+
+| Ingredient | Amount for four | Amount for twelve | Where to buy |
+|---|---|---|---|
+| Plain flour | 250 g | 750 g | The mill in Ghent |
+
+- [x] buy flour"""
+
+
+def resume_recipe(app: App, screen: Screen, width: int, height: int) -> None:
+    """Open a chat with Coach Bo, in which the reply has a table and a list to tick off."""
+    bank, now = Bank(app.home / "bank.db"), datetime.now(UTC)
+    bo = next((p for p in bank.personas() if p.name == "Coach Bo"), None) or bank.create_persona(
+        PersonaDraft("Coach Bo", kept_apart=False)
+    )
+    turns = (
+        TurnDraft("You", "user", "I am allergic to walnuts. Scale the recipe.", now, external_id="asked"),
+        TurnDraft("Coach Bo", "assistant", RECIPE, now, external_id="said", recallable=False),
+    )
+    bank.remember(bo.id, [SessionDraft(turns, now, external_id="recipe", title="Recipe", source="chat")])
+    screen.visit_anew(width, height, f"?chat=recipe&persona={bo.id}")
+    expect(screen.page.locator("#chat table")).to_be_visible()
+
+
+def test_on_a_phone_words_stay_whole_and_all_can_be_touched(app: App, screen: Screen, tmp_path: Path) -> None:
+    resume_recipe(app, screen, 390, 844)
+    page = screen.page
+    word = page.locator("#chat th", has_text="Ingredient")
+    assert (
+        word.evaluate("e => { const r = new Range(); r.selectNodeContents(e); return r.getClientRects().length }") == 1
+    )
+    assert page.locator("#chat table").evaluate("e => e.clientWidth >= 300 && e.scrollWidth > e.clientWidth")
+    assert page.locator("#chat li input").evaluate("e => getComputedStyle(e).appearance") == "auto"
+    expect(page.locator("#place h2")).to_have_text("Coach Bo")
+    small = (
+        "(all) => all.filter((e) => e.offsetParent && e.getBoundingClientRect().height < 40).map((e) => e.outerHTML)"
+    )
+    touched = "#chat .message-buttons button, [role=tablist] button, .memoir-open-chats, .submit-button"
+    assert page.locator(touched).evaluate_all(small) == []
+    letters = tmp_path / "letters.txt"
+    letters.write_text("[12/03/2025, 19:02:11] Nonna: Ciao\n[12/03/2025, 19:05:40] Sam: I passed!\n")
+    screen.open("bring-in")
+    page.locator("#upload input[type=file]").set_input_files(letters)
+    expect(page.locator("#upload-start")).to_be_in_viewport(ratio=1)
+    panel = page.locator("#bring-in").bounding_box()
+    assert panel is not None
+    assert panel["x"] == 390 - panel["x"] - panel["width"]
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 390, "height": 430})  # the keyboard is open
+    page.locator("#composer textarea").fill("One line.\n" * 5)
+    expect(page.locator(".submit-button")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#chat")).to_be_in_viewport(ratio=1)
     assert not screen.overflows()
 
 

@@ -218,7 +218,7 @@ def test_a_memory_is_edited_pinned_and_all_of_it_undone(screen: Screen) -> None:
     page.locator("#memory-since input, #memory-since textarea").first.fill("May 2019")
     page.locator("#memory-save").click()
     expect(page.locator("#memory-detail")).to_contain_text("Restores globes for a living")
-    expect(page.locator("#memory-undo")).to_contain_text("Undo the edit")
+    expect(page.locator("#memory-undo")).to_contain_text(f"Undo the edit of “{before[:20]}")
     table.locator("[data-memory]").nth(1).click()
     expect(page.locator("#memory-undo")).to_be_hidden()
     page.locator("#memory-search textarea, #memory-search input").fill("globes")

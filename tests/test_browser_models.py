@@ -284,7 +284,7 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
             screen.page.wait_for_timeout(50)
         screen.page.locator("#composer textarea").fill(MEANWHILE)
         screen.page.locator("#composer textarea").press("Enter")
-        expect(screen.page.get_by_text("Memoir is still answering")).to_be_visible()
+        expect(screen.page.get_by_text("An answer is still being written")).to_be_visible()
         expect(screen.page.locator("#chat .bot.message").last).to_contain_text("what you have told me")
         stop.click()
         expect(stop).to_be_hidden(timeout=2_000)

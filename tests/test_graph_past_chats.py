@@ -12,13 +12,13 @@ from graph.state import Ask, Services
 from graph.tab.chat_box import coming_up, describe_persona
 from graph.tab.chat_list import render_chats
 from graph.tab.chats import build_ask, find_place, open_new, resume, take_back, user_places, wait_until_ready
-from graph.tab.evidence import render_sources_of
+from graph.tab.evidence import render_last_sources, render_sources_of
 from graph.tab.messages import Chat, user_bubble
 from graph.tab.personas import SAMPLE, introduce, own_assistant
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.bank.queries.chats import change_chat, find_chat, last_chat, memories_of_turn, past_chats
+from memory.bank.queries.chats import change_chat, find_chat, last_chat, memories_of_chat, past_chats
 from memory.bank.queries.told import facts_told
 from memory.exporting import export
 from memory.search.indexer import Indexer
@@ -84,7 +84,7 @@ def test_a_chat_opens_with_the_first_message_of_the_card_and_is_resumed_with_it(
     assert not [memory for memory in bank.memories(iris.id) if "morning" in memory.text]
     entry = journal.read(bank, 1)[0]
     assert (entry.action, entry.request) == ("talked", f"chat {opened.id}")
-    (made, *_) = memories_of_turn(bank, iris.id, opened.id, bank.turns(iris.id, session.id)[1].external_id)
+    (made, *_) = memories_of_chat(bank, iris.id, opened.id, bank.turns(iris.id, session.id)[1].external_id)
     assert made.text == "I live in Porto."
 
 
@@ -165,7 +165,34 @@ def test_chats_are_listed_by_day_and_found_by_words_of_title_and_messages(bank: 
     assert html.count("data-menu") == 2
     for words, found in (("LOVELY grey", "a"), ("überr", "a"), ("salty", "b"), ("salty lovely", ""), ("%", "")):
         assert [each.chat_id for each, _ in past_chats(bank, iris, 5, words)] == [*found], words
-    assert "No chat has these words" in render_chats(bank, Chat("", iris), "kayak", NOW)
+    assert "No chat with this persona has these words" in render_chats(bank, Chat("", iris), "kayak", NOW)
+
+
+def test_a_chat_that_is_answered_as_of_an_earlier_day_is_listed_under_the_day_of_its_beginning(bank: Bank) -> None:
+    iris = bank.create_persona(PersonaDraft("Iris")).id
+    chat(bank, iris, "a", "I adopted a greyhound.", "Lovely.")
+    then = TurnDraft("You", "user", "Where was I?", NOW - timedelta(days=400), external_id="then")
+    bank.remember(iris, [SessionDraft((then,), then.said_at, external_id="a", source="chat")])
+    assert [last for _, last in past_chats(bank, iris, 5)] == [NOW]
+    assert "Today" in render_chats(bank, Chat("", iris), "", NOW)
+
+
+def test_a_resumed_chat_shows_what_it_taught_and_the_sources_of_its_last_answer(services: Services) -> None:
+    bank = services.bank
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    assert "No answer yet" in render_last_sources(bank, Chat("a", iris.id))
+    for text in ("My sister Hilde lives in Ghent.", "What is my sister called?"):
+        Assistant(services).ask(Ask(iris, text, NOW, "a"))
+    past = find_chat(bank, "a")
+    assert past is not None
+    resumed = resume(bank, past)
+    told, asked = (resumed.bubbles[place] for place in user_places(resumed))
+    assert "My sister Hilde lives in Ghent." in told.remembered
+    assert asked.remembered == ()
+    assert 'data-answer="2"' in render_last_sources(bank, resumed)
+    shorter = render_last_sources(bank, take_back(bank, resumed, user_places(resumed)[-1]))
+    assert 'data-answer="1"' in shorter
+    assert "called" not in shorter
 
 
 def test_a_hidden_chat_leaves_the_list_until_it_goes_on_and_what_was_told_stays_known(bank: Bank) -> None:
@@ -243,7 +270,7 @@ def test_sources_that_were_forgotten_are_said_to_be(bank: Bank) -> None:
     chat(bank, iris, "a", "What is my dog called?", "Biscuit [1].")
     past = find_chat(bank, "a")
     assert past is not None
-    assert "were forgotten" in render_sources_of(bank, iris, 1, resume(bank, past).answers[0])
+    assert "no line that is still remembered" in render_sources_of(bank, iris, 1, resume(bank, past).answers[0])
 
 
 def test_the_address_decides_then_the_last_chat_then_the_newest_persona(bank: Bank) -> None:
@@ -290,7 +317,10 @@ def test_an_import_into_my_memory_is_read_and_continued_as_a_past_chat(services:
     (newer, said), (past, _) = past_chats(bank, own.id, 5)
     assert said == NOW
     assert (newer.external_id, past.external_id, past.chat_id) == ("a", "", f"session-{past.id}")
-    assert past.chat_id in render_chats(bank, Chat("", own.id), "", NOW)
+    html = render_chats(bank, Chat("", own.id), "", NOW)
+    assert past.chat_id in html
+    assert "My boat is called Reiher." in html
+    assert "Conversation" not in html
     assert find_place(bank, {"chat": past.chat_id}) == (own.id, past.chat_id)
     resumed = resume(bank, past)
     assert [(bubble.role, bubble.text) for bubble in resumed.bubbles] == [

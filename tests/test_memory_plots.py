@@ -59,6 +59,17 @@ def test_memories_are_counted_by_store_and_month(bank: Bank) -> None:
     assert words.endswith("with a date, one bar per month.")
 
 
+def test_a_single_month_and_what_began_today_are_drawn_to_scale(bank: Bank, ana: Persona) -> None:
+    bank.add_memories(ana.id, [relation("Leila is your sister", NOW), MemoryDraft("profile", "Tall", said_at=NOW)])
+    stores, _ = plots.draw_stores(bank, ana.id)
+    timeline, _ = plots.draw_timeline(bank, ana.id, NOW)
+    assert stores is not None
+    assert timeline is not None
+    first, last = stores.layout.xaxis.range
+    assert last - first > timedelta(days=300)
+    assert min(timeline.data[0].x) >= timedelta(days=1).total_seconds() * 1000
+
+
 def test_one_old_event_does_not_squeeze_the_rest_of_the_plot(bank: Bank, ana: Persona) -> None:
     year = [MemoryDraft("profile", f"Fact {n}", said_at=NOW - timedelta(days=n)) for n in range(300)]
     childhood = datetime(1962, 3, 1, tzinfo=UTC)

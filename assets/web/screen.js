@@ -14,7 +14,9 @@ document.addEventListener("toggle", (event) => {
 let wanted = "", opener = null;
 
 const openDrawer = (name, by) => {
-  document.querySelector(name).classList.add("memoir-open");
+  const drawer = document.querySelector(name);
+  drawer.classList.add("memoir-open");
+  drawer.scrollTop = 0;
   opener = by;
 };
 
@@ -100,7 +102,6 @@ document.addEventListener("click", (event) => {
 
 window.showMemory = () => {
   openDrawer("#memory-side", document.querySelector("#memory-list [aria-current]")); // it is one on a phone
-  document.querySelector("#memory-side").scrollTop = 0;
 };
 
 const closeDrawers = () => {
@@ -202,6 +203,9 @@ if (navigator.clipboard) {
   navigator.clipboard.writeText = (text) => write(copied ? plain(text, isOfUser(copied)) : text);
 }
 
+// The keyboard of a phone takes its part of the window, which the chat then does not fill.
+document.querySelector('meta[name="viewport"]').content += ", interactive-widget=resizes-content";
+
 // The chat fills the window from where it begins.
 const measureTop = () => {
   const columns = document.querySelector(".memoir-columns");
@@ -221,14 +225,22 @@ const keepPlace = () => {
   scrollTo(0, 0); // on a phone the chats to choose from are below the chat
 };
 
+// A chat whose end is in view keeps it there when the keyboard or a note below takes a part of its height.
+let height = 0;
+const keepEnd = new ResizeObserver(([{ target }]) => {
+  if (target.scrollTop + height > target.scrollHeight - 8) target.scrollTop = target.scrollHeight;
+  height = target.clientHeight;
+});
+
 const setOnce = (element, name, value) => {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 };
 
-// Gradio gives the inputs of a date no label, and lets no key reach a chat that scrolls without having a link, or a table
-// in which no cell is selected.
+// Gradio gives the inputs of a date no label, and lets no key reach a chat that scrolls without having a link, a table
+// of a message, or one in which no cell is selected.
 const fillGaps = () => {
-  document.querySelectorAll('#chat [role="log"]').forEach((log) => setOnce(log, "tabindex", "0"));
+  document.querySelectorAll('#chat [role="log"]').forEach((log) => keepEnd.observe(log));
+  document.querySelectorAll('#chat :is([role="log"], table)').forEach((part) => setOnce(part, "tabindex", "0"));
   for (const box of document.querySelectorAll(".timebox")) {
     const label = box.parentElement.querySelector('[data-testid="block-info"], .label-content')?.textContent.trim();
     if (label) box.querySelectorAll("input").forEach((input) => setOnce(input, "aria-label", label));

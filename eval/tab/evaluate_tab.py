@@ -157,7 +157,7 @@ class EvaluateTab:
         histories = list(benchmarks.histories(benchmark, self.evaluator.data_of(benchmark)))
         probes = sum(len(history.probes) for history in histories)
         text = (
-            f"Click Run to ask {probes} questions (“probes”) about {len(histories)} invented lives. It takes under two "
-            "minutes and needs no download."
+            f"Click Run to ask {probes} questions (“probes”) about {len(histories)} invented lives. It needs no "
+            "download. It takes a few minutes, with a chat model much longer."
         )
         return empty_state("Test the memory", text)

@@ -13,6 +13,7 @@ from graph.understanding import acts
 from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
+from memory.formatting import format_count
 from memory.search.quotes import contains
 from memory.types import SessionDraft, TurnDraft
 
@@ -37,7 +38,8 @@ async def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     stored = await asyncio.to_thread(services.bank.remember, ask.persona.id, drafts)
     services.wake_indexer()
     figures = {"turns": stored.turns, "memories": stored.memories}
-    return {"stored": stored, "trace": (TraceLine("persist", f"stored {stored.memories} memories", figures),)}
+    decided = f"stored {format_count(stored.memories, 'memory', 'memories')}"
+    return {"stored": stored, "trace": (TraceLine("persist", decided, figures),)}
 
 
 def persist_interrupted(state: TurnState, bank: Bank) -> None:

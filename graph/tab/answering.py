@@ -19,7 +19,7 @@ from graph.state import Ask, Token
 from graph.tab import messages
 from graph.tab.chat_box import ChatBox, taught_by
 from graph.tab.chats import build_ask, take_back, user_places, wait_until_ready
-from graph.tab.evidence import TracePanel, render_sources_of
+from graph.tab.evidence import TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.model_panels import ModelPanel
 from memory.bank import journal
@@ -151,7 +151,11 @@ class Answering:
             self.learner.use(assistant.services.model)
             hidden = dict.fromkeys((self.box.go_on, self.box.edited), gr.Button(visible=False))
             begun = {**hidden, **await to_thread(self.show_place, chat)}
-            yield {self.box.composer: messages.busy(), **begun, **self._below(bubbles, messages.status("Thinking…"))}
+            yield {
+                self.box.composer: messages.busy(ask.persona.name),
+                **begun,
+                **self._below(bubbles, messages.status("Thinking…")),
+            }
             async for waiting in iterate_in_threadpool(wait_until_ready(assistant, self.indexer, ask.persona.id)):
                 yield self._below(bubbles, messages.status(waiting))
                 if running.stop.is_set():
@@ -215,7 +219,9 @@ class Answering:
         if not (places := user_places(chat)):
             return UNCHANGED
         text = messages.ready(chat.bubbles[places[-1]].text)
-        return {**self._end(await to_thread(self._without, chat, places[-1])), self.box.composer: text}
+        shorter = await to_thread(self._without, chat, places[-1])
+        sources = await to_thread(render_last_sources, self.assistant.services.bank, shorter)
+        return {**self._end(shorter), self.box.composer: text, self.sources: sources}
 
     async def edit(self, chat: Chat, event: gr.EventData) -> Update:
         """Put one of the user's messages into the composer; sent again, it takes the place of all from it on."""
@@ -245,7 +251,8 @@ class Answering:
     def _show_answer(self, chat: Chat, bubbles: Sequence[Bubble], answer: Answer, *, by_model: bool) -> Update:
         bank, reading = self.assistant.services.bank, answer.reading
         if answer.stored and answer.stored.memories:
-            told = tuple(m.text for m in taught_by(bank, chat, answer.ask.turn_id) if m.retracted_at is None)
+            taught = taught_by(bank, answer.ask.persona.id, chat.id, answer.ask.turn_id)
+            told = tuple(memory.text for memory in taught if memory.retracted_at is None)
             bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=told))
         number = len(chat.answers) + 1
         given = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))

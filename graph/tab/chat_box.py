@@ -18,7 +18,7 @@ from graph.understanding.parts import tells
 from graph.understanding.times import describe_plan
 from memory.bank import corrections
 from memory.bank.bank import Bank
-from memory.bank.queries.chats import memories_of_turn
+from memory.bank.queries.chats import memories_of_chat
 from memory.bank.queries.told import known_period, upcoming
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
@@ -147,12 +147,15 @@ class RememberedPanel:
         elif event.action == "undo":
             corrections.undo(self.bank, chat.persona_id)
         last = corrections.last_change(self.bank, chat.persona_id)
-        taught = [(kind_name(memory), memory) for memory in taught_by(self.bank, chat, str(event.turn))]
+        of_turn = taught_by(self.bank, chat.persona_id, chat.id, str(event.turn))
+        taught = [(kind_name(memory), memory) for memory in of_turn]
         return render("remembered.html", turn=event.turn, taught=taught, last=last and last.memory_id)
 
 
-def taught_by(bank: Bank, chat: Chat, turn: str) -> list[Memory]:
-    """What was made of a turn of a chat, with what was taken back since; what was said is left out if it only asks."""
-    assert chat.persona_id is not None
-    made = memories_of_turn(bank, chat.persona_id, chat.id, turn)
+def taught_by(bank: Bank, persona_id: int, chat_id: str, turn: str = "") -> list[Memory]:
+    """What was made of a chat or of one turn of it, with what was taken back since.
+
+    What was said is left out if it only asks.
+    """
+    made = memories_of_chat(bank, persona_id, chat_id, turn)
     return [memory for memory in made if memory.store != "dialogue" or tells(memory.text)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby
@@ -15,7 +16,7 @@ from graph.tab.answering import Running
 from graph.tab.messages import Chat
 from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.bank.queries.chats import change_chat, find_chat, past_chats
+from memory.bank.queries.chats import change_chat, find_chat, openings, past_chats
 from memory.bank.queries.deletion import select_session
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_session, preview_selected
@@ -29,6 +30,9 @@ LISTED = 100
 
 MOST_TITLE = 80
 """Characters of a title."""
+
+OPENING = 4
+"""Turns in which the title of a conversation without one is looked for."""
 
 CHAT_LINKS = (
     "window.openChat = (chat) => trigger('select', { chat }), window.openMenu = (chat) => trigger('edit', { chat });"
@@ -58,18 +62,26 @@ class ChatList:
                 rename = gr.Button("Rename", size="sm", min_width=80, elem_id="chat-rename")
                 cancel = gr.Button("Cancel", size="sm", min_width=80, elem_id="chat-cancel")
             self.note = gr.HTML(padding=False)
-            hide = gr.Button("Remove from the list", size="sm", elem_id="chat-hide")
-            forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
+            with gr.Column() as self.ways:
+                hide = gr.Button("Remove from the list", size="sm", elem_id="chat-hide")
+                forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
+            with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
+                self.preview = gr.HTML(padding=False, elem_id="chat-forget-planned")
+                with gr.Row():
+                    keep = gr.Button("Cancel", size="sm", min_width=80)
+                    sure = gr.Button("Forget for good", variant="stop", size="sm", min_width=80, elem_id="chat-sure")
         self.list = gr.HTML(padding=False, js_on_load=CHAT_LINKS, elem_id="past-chats")
         self.shown = [self.list, self.search]
-        closed = [self.list, self.menu]
+        closed, asked = [self.list, self.menu], [self.ways, self.confirm]
         self.search.change(self.show, [chat, self.search], self.list, trigger_mode="always_last", **PRIVATE)
-        self.list.edit(self.open_menu, chat, [self.chosen, self.title, self.note, self.menu], **PRIVATE)
+        self.list.edit(self.open_menu, chat, [self.chosen, self.title, self.note, self.menu, *asked], **PRIVATE)
         renaming = [chat, self.chosen, self.title, self.search]
         gr.on([rename.click, self.title.submit], self.rename, renaming, closed, **PRIVATE)
         chosen, left = [chat, self.chosen, self.search], [self.deleted, *closed]
         hide.click(partial(self.remove, forget=False), chosen, left, **PRIVATE)
-        forget.click(partial(self.remove, forget=True), chosen, left, **PRIVATE)
+        forget.click(self.show_preview, [chat, self.chosen], [self.preview, *asked], **PRIVATE)
+        keep.click(lambda: self._ask(asked=False), None, asked, **PRIVATE)
+        sure.click(partial(self.remove, forget=True), chosen, left, **PRIVATE)
         cancel.click(lambda: gr.Column(visible=False), None, self.menu, **PRIVATE)
 
     def show(self, chat: Chat, words: str = "") -> Update:
@@ -80,15 +92,23 @@ class ChatList:
     def open_menu(self, chat: Chat, event: gr.EventData) -> Update:
         """Ask what to do with a chat of the list."""
         past = self._find(chat, str(event.chat))
-        report = preview_selected(self.bank, [past.persona_id], select_session(past.id))
-        messages, memories = format_count(report.turns, "message"), format_count(report.memories, "memory", "memories")
-        gone = f"{messages} and {memories}"
         return {
             self.chosen: past.chat_id,
-            self.title: past.title,
-            self.note: hint(f"Removing keeps what you told. Deleting forgets {gone} for good. {report.about_uploads}"),
+            self.title: name_chats(self.bank, [past])[0].title,
+            self.note: hint("Removing keeps what you told; deleting forgets it."),
             self.menu: gr.Column(visible=True),
+            **self._ask(asked=False),
         }
+
+    def show_preview(self, chat: Chat, chosen: str) -> Update:
+        """Say what would be forgotten with a chat, and ask."""
+        past = self._find(chat, chosen)
+        gone = preview_selected(self.bank, [past.persona_id], select_session(past.id))
+        preview = render("forget_preview.html", gone=replace(gone, lines=()), is_fact=False)
+        return {self.preview: preview, **self._ask(asked=True)}
+
+    def _ask(self, *, asked: bool) -> Update:
+        return {self.ways: gr.Column(visible=not asked), self.confirm: gr.Group(visible=asked)}
 
     def rename(self, chat: Chat, chosen: str, title: str, words: str) -> Update:
         """Give a chat another title."""
@@ -99,7 +119,12 @@ class ChatList:
         """Take a chat out of the list; what was told in it stays known, or is forgotten with it."""
         past = self._find(chat, chosen)
         with journal.requested_by("Chat tab"):
-            forget_session(self.bank, past.persona_id, past.id) if forget else change_chat(self.bank, past, hidden=1)
+            if not forget:
+                change_chat(self.bank, past, hidden=1)
+            else:
+                gone = forget_session(self.bank, past.persona_id, past.id)
+                forgotten = format_count(gone.turns, "message"), format_count(gone.memories, "memory", "memories")
+                gr.Info(f"Forgotten: {' and '.join(forgotten)}.", duration=6)
         return {self.deleted: chosen, **self._close(chat, words)}
 
     def _close(self, chat: Chat, words: str) -> Update:
@@ -122,9 +147,17 @@ def render_chats(bank: Bank, chat: Chat, words: str, now: datetime, begun: Seque
     for new, text in begun:
         if new.persona_id is not None and new.persona_id == chat.persona_id and new.id not in known:
             found.insert(0, (Session(0, new.persona_id, new.id, title_of(text), "chat", now, "", 0), now))
-    past = [(each, last and last.astimezone(now.tzinfo)) for each, last in found]
+    named = name_chats(bank, [each for each, _ in found])
+    moments = [last and last.astimezone(now.tzinfo) for _, last in found]
+    past = list(zip(named, moments, strict=True))
     days = [(day, list(chats)) for day, chats in groupby(past, lambda each: name_day(each[1], now))]
     return render("past_chats.html", days=days, open=chat.id, full=len(past) == LISTED, words=words.strip())
+
+
+def name_chats(bank: Bank, chats: Sequence[Session]) -> list[Session]:
+    """The chats, those without a title named by what is said at their beginning."""
+    said = openings(bank, [chat for chat in chats if not chat.title], OPENING)
+    return [replace(c, title=c.title or title_of(said.get(c.id, "")) or "Conversation") for c in chats]
 
 
 def name_day(moment: datetime | None, now: datetime) -> str:

@@ -13,7 +13,7 @@ from graph.tab.answering import Answering, Running
 from graph.tab.chat_box import ChatBox, RememberedPanel, describe_persona
 from graph.tab.chat_list import ChatList
 from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, resume
-from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_sources_of
+from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
 from graph.tab.personas import (
@@ -32,7 +32,7 @@ from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_list import persona_choices
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, empty_state, hint, render
+from memory.tab.parts import PERSONA_AVATAR, PRIVATE, UNCHANGED, Update, hint, render
 from memory.types import Persona
 
 
@@ -279,7 +279,7 @@ class ChatTab:
             self.as_of: as_of,
             self.forgetful: False,
             **self.box.suggest(self.bank, persona),
-            self.sources: empty_state("No answer yet", "The lines that an answer relies on are shown here."),
+            self.sources: render_last_sources(self.bank, chat),
             **self._where(chat),
             **self.trace.clear(),
         }
@@ -293,7 +293,7 @@ class ChatTab:
         }
         persona = _find(self.bank, chat.persona_id)
         return {
-            self.place: render("chat_place.html", place=urlencode(address), persona=persona),
+            self.place: render("chat_place.html", place=urlencode(address), persona=persona, avatar=PERSONA_AVATAR),
             self.chats.search: "",
             **self.chats.show(chat),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ from graph.assistant import Assistant
 from graph.replies.card import first_message
 from graph.state import USER, Ask
 from graph.tab import messages
+from graph.tab.chat_box import taught_by
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.personas import own_personas
 from memory.bank.bank import Bank
@@ -63,8 +65,16 @@ def open_new(bank: Bank, persona: Persona | None, as_of: str | None) -> Chat:
 
 
 def resume(bank: Bank, chat: Session) -> Chat:
-    """The chat as it was left, with the citations of its answers; in an import, others have their names before them."""
+    """The chat as it was left, with what it taught and the citations of its answers.
+
+    In an import, others have their names before them.
+    """
     cited, name = citations(bank, chat.id), bank.persona(chat.persona_id).name
+    taught: dict[int, list[str]] = defaultdict(list)
+    is_own = chat.source == "chat" and chat.external_id
+    for memory in taught_by(bank, chat.persona_id, chat.external_id) if is_own else ():
+        if memory.retracted_at is None:
+            taught[min(memory.turn_ids)].append(memory.text)
     bubbles: list[Bubble] = []
     answers: list[PastAnswer] = []
     question = ""
@@ -72,7 +82,8 @@ def resume(bank: Bank, chat: Session) -> Chat:
         if turn.role == "user":
             bubbles += _unanswered(bubbles)
             question = turn.text
-            bubbles.append(messages.user_bubble(turn.text, turn.external_id))
+            said = messages.user_bubble(turn.text, turn.external_id)
+            bubbles.append(replace(said, remembered=tuple(taught[turn.id])))
             continue
         is_of_other = chat.source == "import" and turn.speaker not in ("", name)
         if is_of_other or not question:  # the first message of the persona's card answers nothing

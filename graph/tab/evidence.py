@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Answer
 from graph.state import Note, Reading, Reason
-from graph.tab.messages import PastAnswer
+from graph.tab.messages import Chat, PastAnswer
 from graph.understanding.times import moment_of
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_time
@@ -62,9 +62,9 @@ CANDIDATE_HEADERS = [
     *("No.", "Rank", "Kind", "Memory", "Words", "Meaning", "Combined", "Kind match", "Score"),
     *("Factors", "Note", "Outcome"),
 ]
-CANDIDATE_WIDTHS = (5, 6, 10, 21, 6, 7, 5, 5, 5, 10, 11, 9)
-NOTE_HEADERS, NOTE_WIDTHS = ["Relevance", "Note", "From"], (16, 56, 28)
-STEP_HEADERS, STEP_WIDTHS = ["Step", "Decision", "Milliseconds"], (24, 54, 22)
+CANDIDATE_WIDTHS = (4, 6, 10, 20, 6, 7, 8, 6, 5, 10, 10, 8)
+NOTE_HEADERS, NOTE_WIDTHS = ["Relevance", "Note", "From"], (24, 48, 28)
+STEP_HEADERS, STEP_WIDTHS = ["Step", "Decision", "ms"], (28, 56, 16)
 
 READ, DROPPED, ASKED = "#c0552f", "#968a76", "#6f9cc6"
 """Colours of the plot: candidates that were read, those left out, and the times that were asked about."""
@@ -92,9 +92,16 @@ def render_sources_of(
     return render("answer_sources.html", question=answer.question, number=number, cards=cards, reason=reason)
 
 
+def render_last_sources(bank: Bank, chat: Chat) -> Markup:
+    """Render the sources of the last answer of a chat."""
+    if chat.persona_id is None or not chat.answers:
+        return empty_state("No answer yet", "The lines that an answer relies on are shown here.")
+    return render_sources_of(bank, chat.persona_id, len(chat.answers), chat.answers[-1])
+
+
 def _explain_no_sources(reading: Reading | None) -> Markup:
     if reading is None or reading.citations:
-        return empty_state("No sources", "The lines that this answer relied on were forgotten.")
+        return empty_state("No sources", "This answer cites no line that is still remembered.")
     if reading.abstained:
         return empty_state("No sources", ABSTENTIONS[reading.reason] if reading.reason else "No memory answers this.")
     return empty_state("No sources needed", "No memory was used for this reply.")
@@ -123,8 +130,9 @@ class TracePanel:
             )
             self.candidate = gr.HTML(padding=False, elem_id="how-one")
             with gr.Row():
-                self.notes = build_table("how-notes", "Notes", NOTE_HEADERS, widths=NOTE_WIDTHS, visible=False)
-                self.steps = build_table("how-steps", "Steps", STEP_HEADERS, widths=STEP_WIDTHS, visible=False)
+                all_rows: dict[str, Any] = {"visible": False, "max_height": 900}
+                self.notes = build_table("how-notes", "Notes", NOTE_HEADERS, widths=NOTE_WIDTHS, **all_rows)
+                self.steps = build_table("how-steps", "Steps", STEP_HEADERS, widths=STEP_WIDTHS, **all_rows)
         self.tables = [self.candidates, self.notes, self.steps]
         self.outputs = [self.summary, self.classes, self.plot, self.candidate, *self.tables]
         self.candidates.select(self.show_candidate, persona, self.candidate, trigger_mode="always_last", **PRIVATE)
@@ -220,7 +228,7 @@ def step_rows(answer: Answer) -> list[Row]:
 
 def plot_candidates(answer: Answer) -> Figure | None:
     """Plot when the candidates happened, with the times asked about; None if no candidate has a date."""
-    figure = new_figure(260)
+    figure = new_figure(280)
     for kept, name, colour in ((True, "read", READ), (False, "left out", DROPPED)):
         dated = [(hit, when) for hit in answer.hits if hit.kept == kept and (when := moment_of(hit.memory))]
         if dated:
@@ -236,7 +244,7 @@ def plot_candidates(answer: Answer) -> Figure | None:
     if not figure.data:
         return None
     _mark_times(figure, answer)
-    figure.update_layout(margin_t=44, font_color=DROPPED, legend_y=1.18, xaxis_range=_range(answer))
+    figure.update_layout(margin_t=64, font_color=DROPPED, legend_y=1.24, xaxis_range=_range(answer))
     return figure
 
 

@@ -40,7 +40,7 @@ STATUS = {
 }
 """What is being done after each node, as the chat shows it."""
 
-STILL_ANSWERING = "Memoir is still answering. Your message is kept; send it once the answer is there."
+STILL_ANSWERING = "An answer is still being written. Your message is kept; send it once the answer is there."
 LOADING_MODEL = "Loading the chat model…"
 
 SHOWN = 200
@@ -195,9 +195,9 @@ def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:
     return [*notice(*CUT), *rest]
 
 
-def busy() -> gr.Textbox:
+def busy(name: str) -> gr.Textbox:
     """Update the composer for the time of answering: the user can write the next message, but not send it."""
-    writing = "Memoir is answering. You can write your next message, or press Stop."
+    writing = f"{name} is answering. You can write your next message, or press Stop."
     return gr.Textbox("", submit_btn=False, stop_btn=STOP, placeholder=writing)
 
 

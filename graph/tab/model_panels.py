@@ -90,14 +90,14 @@ class ModelPanel:
             with gr.Row(elem_classes="memoir-actions"):
                 use = gr.Button("Use", variant="primary", size="sm", min_width=90, elem_id="model-use")
                 test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
-                unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
+                self.unload = gr.Button("Unload", size="sm", min_width=90, elem_id="model-unload")
             self.status = gr.HTML(padding=False, elem_id="model-status")
         fields = [self.file, self.address, self.model, self.key, self.quantization]
-        self.described = [self.name, self.status, self.place, *fields]
+        self.described = [self.name, self.status, self.place, *fields, self.unload]
         model, server = [self.name, self.quantization], [self.place, self.address, self.model, self.key]
         listed = [self.model, self.status]
         self.name.change(self.choose_model, model, self.described, **PRIVATE)
-        self.place.input(self.show_fields, self.place, fields, **PRIVATE).then(
+        self.place.input(self.show_fields, self.place, [*fields, self.unload], **PRIVATE).then(
             self.list_models, server, listed, **PRIVATE
         )
         gr.on([panel.expand, self.address.input], self.list_models, server, listed, **PRIVATE)
@@ -105,7 +105,7 @@ class ModelPanel:
         use.click(self.use, chosen, self.described, **PRIVATE)
         tested = test.click(self.use, chosen, self.described, **PRIVATE)
         tested.success(self.test_model, model, self.status, concurrency_id="model", **PRIVATE)
-        unload.click(self.unload_model, model, self.status, **PRIVATE)
+        self.unload.click(self.unload_model, model, self.status, **PRIVATE)
 
     def describe(self) -> Update:
         """Show the model that is chosen and what that means now, where one can be chosen."""
@@ -135,6 +135,7 @@ class ModelPanel:
         return {
             self.file: gr.Dropdown(files, value=file, visible=is_file),
             self.quantization: gr.Dropdown(visible=is_file),
+            self.unload: gr.Button(visible=is_file),
             self.address: gr.Dropdown([address] if address else [], value=address or None, visible=place == "server"),
             self.model: gr.Dropdown(
                 [model] if model else [], value=model or None, visible=place in ("server", "openai")

@@ -14,7 +14,7 @@ from memory.bank.corrections import ChangeKind
 from memory.bank.queries.deletion import select_memories
 from memory.dates.expressions import describe_span
 from memory.forgetting import forget
-from memory.formatting import format_beginning, format_day, parse_date
+from memory.formatting import clip, format_beginning, format_day, parse_date
 from memory.tab.memory_card import render_card, render_origin
 from memory.tab.parts import PRIVATE, Update, empty_state, render
 from memory.types import SEMANTIC, Memory
@@ -23,11 +23,11 @@ REACH = 30
 """Turns shown before and after the source of a memory."""
 
 CHANGE_NAMES: Mapping[ChangeKind, str] = {
-    "edit": "the edit of No. {memory}",
-    "wrong": "marking No. {memory} as wrong",
-    "pin": "pinning No. {memory}",
-    "unpin": "unpinning No. {memory}",
-    "merge": "the merge of No. {other} into No. {memory}",
+    "edit": "the edit of {memory}",
+    "wrong": "marking {memory} as wrong",
+    "pin": "pinning {memory}",
+    "unpin": "unpinning {memory}",
+    "merge": "the merge into {memory}",
 }
 """What the undo button says of each change."""
 
@@ -115,7 +115,10 @@ class MemoryDetail:
         current = memory if memory is not None and memory.retracted_at is None else None
         same = corrections.duplicates(self.bank, current.persona_id, current.id) if current else []
         last = corrections.last_change(self.bank, persona_id) if persona_id is not None else None
-        undo = f"Undo {CHANGE_NAMES[last.kind].format(memory=last.memory_id, other=last.other_id)}" if last else ""
+        ids = [last.memory_id] if last else []
+        changed = self.bank.memories_by_id(persona_id, ids) if persona_id is not None else []
+        named = f"“{clip(changed[0].text, 40)}”" if changed else "a memory"
+        undo = f"Undo {CHANGE_NAMES[last.kind].format(memory=named)}" if last else ""
         is_of_other = memory is not None and last is not None and memory.id not in (last.memory_id, last.other_id)
         duplicates = ", ".join(f"No. {each.id}" for each in same)
         return {

@@ -27,7 +27,7 @@ PAGE = 20
 
 ABOUT_EXPORT = (
     "An export is a text file with all conversations and memories of one persona, or of all of them. To bring it back, "
-    "import it in Chat, under “Import a conversation”. A backup is a copy of your bank, the file that "
+    "choose “Import” in Chat. A backup is a copy of your bank, the file that "
     "holds everything; restore it with “python -m memory restore”."
 )
 ABOUT_JOURNAL = "What was stored, recalled and forgotten, when, and by whom. The text itself is never logged."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +37,9 @@ PILL = "#2f6690"
 
 NAME_ROOM, RELATION_ROOM = 22, 28
 """Characters of a name and of a relationship; half a phone has room for little more."""
+
+
+HALF_YEAR = timedelta(days=183)
 
 
 class PlotsPanel:
@@ -110,6 +113,9 @@ def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
             hovertemplate=f"{STORE_NAMES[store]}: %{{y:,}}<extra></extra>",
         )
     figure.update_layout(barmode="stack", hovermode="x unified")
+    dated = [month for bars in figure.data for month in bars.x]
+    if max(dated) - min(dated) < HALF_YEAR:  # or a single month would be as wide as the plot
+        figure.update_xaxes(range=[min(dated) - HALF_YEAR, max(dated) + HALF_YEAR])
     total = sum(sum(counted.values()) for counted in months.values())
     text = f"{format_count(total, 'memory', 'memories')} with a date, one bar per {UNITS[wide]}."
     return figure, text + _left_out(beyond)
@@ -158,11 +164,13 @@ def _row_of_counts(figure: Figure, place: int, name: str, bins: Mapping[datetime
 
 
 def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> None:
+    # What began today can be seen, too.
+    least = max(timedelta(days=1), (now - min((fact.valid_from or now for fact in facts), default=now)) / 100)
     spans = [(fact, fact.valid_from or now, fact.valid_to or max(now, fact.valid_from or now)) for fact in facts]
     figure.add_bar(
         orientation="h",
         base=[start for _, start, _ in spans],
-        x=[max((end - start).total_seconds() * 1000, 1.0) for _, start, end in spans],
+        x=[max(end - start, least).total_seconds() * 1000 for _, start, end in spans],
         y=list(range(len(spans))),
         marker={"color": [COLOURS[fact.store] for fact, _, _ in spans]},
         text=[f"{escape(clip(fact.text, 90))}<br>{escape(_validity(fact))}" for fact, _, _ in spans],

@@ -1,7 +1,7 @@
 """Read chats: those that were held here or imported, what their answers cite, and the latest lines of a history."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memory.bank import rows
@@ -12,12 +12,15 @@ from memory.types import Memory, Session
 def past_chats(bank: Bank, persona_id: int, limit: int, words: str = "") -> list[tuple[Session, datetime | None]]:
     """The chats with a persona and the conversations that were imported into it, each with when its last turn was said.
 
-    The latest come first, those without a date last. Of `words`, each is part of the title or of a turn, in any case.
+    A chat that was answered as of an earlier day was held when it began. The latest come first, those without a date
+    last. Of `words`, each is part of the title or of a turn, in any case.
     """
     in_turn = "EXISTS (SELECT 1 FROM turns WHERE session_id = s.id AND instr(folded(text), value))"
     query = f"""
         {SESSION.replace("SELECT s.*", "SELECT s.*, latest.last, latest.last_text")} JOIN (
-            SELECT s.id, t.said_at AS last, t.said_text AS last_text FROM sessions s JOIN turns t ON t.session_id = s.id
+            SELECT s.id, max(coalesce(t.said_at, s.started_at), coalesce(s.started_at, t.said_at)) AS last,
+                iif(s.started_at > t.said_at, s.started_text, t.said_text) AS last_text
+            FROM sessions s JOIN turns t ON t.session_id = s.id
                 AND t.position = (SELECT max(position) FROM turns WHERE session_id = s.id)
             WHERE s.persona_id = :persona AND NOT s.hidden
                 AND NOT EXISTS (SELECT 1 FROM json_each(:words) WHERE NOT (instr(folded(s.title), value) OR {in_turn}))
@@ -28,6 +31,15 @@ def past_chats(bank: Bank, persona_id: int, limit: int, words: str = "") -> list
     with bank.reading() as db:
         db.conn.create_function("folded", 1, str.casefold, deterministic=True)
         return [(rows.session(row), rows.parse_time(row["last"], row["last_text"])) for row in db.query(query, values)]
+
+
+def openings(bank: Bank, chats: Sequence[Session], turns: int) -> dict[int, str]:
+    """What was said first in each of the chats, so many turns of it, by the ids of the chats."""
+    first = "SELECT text FROM turns WHERE session_id = value ORDER BY position LIMIT :turns"
+    query = f"SELECT value, (SELECT group_concat(text, char(10)) FROM ({first})) FROM json_each(:chats)"
+    with bank.reading() as db:
+        said = db.conn.execute(query, {"chats": rows.json_list(chat.id for chat in chats), "turns": turns})
+        return {chat_id: text or "" for chat_id, text in said}
 
 
 def change_chat(bank: Bank, chat: Session, **columns: str | int) -> None:
@@ -75,11 +87,14 @@ def citations(bank: Bank, session_id: int) -> Mapping[int, Mapping[int, int]]:
     return cited
 
 
-def memories_of_turn(bank: Bank, persona_id: int, chat_id: str, turn_id: str) -> list[Memory]:
-    """The memories that were made of one turn of a chat, the utterance itself first; not those that were replaced."""
+def memories_of_chat(bank: Bank, persona_id: int, chat_id: str, turn_id: str = "") -> list[Memory]:
+    """The memories that were made of a chat, or of one turn of it; not those that were replaced.
+
+    Of those of one turn, the utterance itself comes first.
+    """
     clauses = (
         "WHERE m.session_id IN (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat) "
-        "AND t.external_id = :turn AND (m.taken_back IS NULL OR m.superseded_by IS NULL) ORDER BY m.id"
+        "AND (t.external_id = :turn OR :turn = '') AND (m.taken_back IS NULL OR m.superseded_by IS NULL) ORDER BY m.id"
     )
     return bank.read_memories(clauses, {"persona": persona_id, "chat": chat_id, "turn": turn_id})
 
