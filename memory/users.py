@@ -118,6 +118,9 @@ class Users:
             raise InvalidAccount(
                 f"{name!r} cannot be a user name. Use at most 64 letters, digits and . @ _ -, not dots alone."
             )
+        if len(scripts := _scripts(name)) > 1:
+            mixed = " and ".join(scripts)
+            raise InvalidAccount(f"{name!r} mixes {mixed} letters, which can look alike. Use those of one alphabet.")
         user = User(secrets.token_hex(16), name, self._hash(password))
         with self._editing() as users:
             if any(_same_name(u.name, name) for u in users):
@@ -200,6 +203,13 @@ def _find(users: list[User], name: str) -> User:
     if user is None:
         raise UnknownUser(f"There is no user {name!r}. `python -m memory user list` lists the users.")
     return user
+
+
+def _scripts(name: str) -> list[str]:
+    """The alphabets of a name's letters. Chinese, Japanese and Korean letters go with any (Unicode's UTS 39, 5.2)."""
+    letters = (c for c in unicodedata.normalize("NFKC", name) if c.isalpha())
+    words = {re.split("[ -]", unicodedata.name(c, "?"))[0].capitalize() for c in letters}
+    return sorted(words - {"Cjk", "Hiragana", "Katakana", "Hangul", "Bopomofo"})
 
 
 def _same_name(one: str, other: str) -> bool:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from anyio import CapacityLimiter
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
+from graph.server.api import MAX_RUNNING, check_arguments
 from memory.bank import journal
 from memory.bank.bank import Bank
 from support.browser_app import App
@@ -152,6 +157,26 @@ def test_wrong_arguments_are_refused_with_what_was_expected_and_change_nothing(
 def test_a_tool_refuses_in_words(tools: Tools) -> None:
     assert "no persona 'Nobody' in bank.db" in tools.refused("ask", persona="Nobody", question="Who?")
     assert "is a required property" in tools.refused("ask", persona="Ida")
+
+
+def test_of_many_calls_of_one_user_some_run_and_the_others_wait() -> None:
+    running, most, lock = 0, 0, threading.Lock()
+
+    def endpoint() -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.05)
+        with lock:
+            running -= 1
+
+    async def call() -> None:
+        checked = check_arguments(endpoint, CapacityLimiter(MAX_RUNNING))
+        await asyncio.gather(*(checked() for _ in range(6)))
+
+    asyncio.run(call())
+    assert most == MAX_RUNNING
 
 
 def test_a_form_of_another_site_is_no_call(app: App) -> None:

@@ -137,6 +137,43 @@ def test_a_request_that_is_not_sent_to_its_end_is_dropped(monkeypatch: pytest.Mo
         thread.join()
 
 
+def test_a_body_that_comes_byte_by_byte_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_limits, "BODY_SECONDS", 0.3)
+
+    async def read(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async def receive() -> Message:
+        await asyncio.sleep(0.05)
+        return {"type": "http.request", "body": b"a", "more_body": True}
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    async def ask() -> None:
+        headers = [(b"content-length", b"2000")]
+        scope = {"type": "http", "path": "/gradio_api/upload", "headers": headers, "client": ("192.0.2.7", 1)}
+        await asyncio.wait_for(RequestLimits(read, hosts=None)(scope, receive, send), 10)
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize(("length", "closed"), [(b"2000", [b"close"]), (b"0", [])])
+def test_an_answer_that_did_not_wait_for_the_body_closes_the_connection(length: bytes, closed: list[bytes]) -> None:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return await asyncio.sleep(3600, {})
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "path": "/", "headers": [(b"content-length", length)], "client": ("192.0.2.7", 1)}
+    asyncio.run(RequestLimits(PlainTextResponse("Log in first.", 401), hosts=None)(scope, receive, send))
+    assert [value for name, value in sent[0]["headers"] if name == b"connection"] == closed
+
+
 def test_a_body_that_stops_coming_ends_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_limits, "BODY_SECONDS", 0.2)
     heard: list[str] = []
@@ -358,6 +395,21 @@ def wait_until(what: Callable[[], bool]) -> None:
     while not what():
         assert time.monotonic() < ends
         time.sleep(0.01)
+
+
+def test_an_upload_for_which_the_disk_has_no_room_is_refused_in_words(tmp_path: Path) -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return await asyncio.sleep(3600, {})
+
+    scope = {"type": "http", "path": "/gradio_api/upload", "headers": [(b"content-length", b"%d" % 10**18)]}
+    asyncio.run(FileLimits(PlainTextResponse("taken"), tmp_path / "uploads", ())(scope, receive, send))
+    assert sent[0]["status"] == 507
+    assert b"no room" in sent[1]["body"]
 
 
 def test_no_more_events_wait_than_the_queue_takes(app: App) -> None:

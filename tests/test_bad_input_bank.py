@@ -65,6 +65,16 @@ def test_a_bank_that_was_emptied_is_refused_and_can_be_restored(home, tmp_path, 
     assert_unharmed(bank)
 
 
+def test_a_bank_that_is_emptied_while_it_is_in_use_is_not_begun_anew(home):
+    bank = seeded(home)
+    for end in ("-wal", "-shm"):
+        bank.path.with_name(bank.path.name + end).unlink(missing_ok=True)
+    bank.path.write_bytes(b"")
+    with pytest.raises(BankUnavailable, match="is empty"):
+        bank.personas()
+    assert bank.path.stat().st_size == 0
+
+
 def test_an_empty_file_that_another_process_may_be_filling_becomes_a_bank(home):
     (home / "bank.db").touch()
     assert_unharmed(seeded(home))

@@ -16,11 +16,14 @@ from memory.bank import backup as backups
 from memory.bank import connection, schema
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
+from memory.bank.maintenance import verify
 from memory.bank.unfinished import delete_unfinished, publish_new
+from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.exporting.export import write_export
 from memory.forgetting.forget import forget_memories
 from memory.search import indexer
+from memory.search.engine import segments
 from memory.search.searcher import Searcher
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 from support.killed import kill_at
@@ -186,6 +189,16 @@ POISON = {
     " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n",
     "a table of its own": "CREATE TABLE notes (text)",
     "a column more": "ALTER TABLE turns ADD COLUMN copy TEXT GENERATED ALWAYS AS (text) VIRTUAL",
+    "a rule more": "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql,"
+    " 'UNIQUE (session_id, identity)', 'UNIQUE (session_id, identity), CHECK (length(randomblob(9)) > 0)')"
+    " WHERE name = 'turns'",
+}
+
+LACKING = {
+    "without a trigger": ("DROP TRIGGER memories_gone", "trigger memories_gone is missing"),
+    "without an index": ("DROP INDEX memories_persona", "index memories_persona is missing"),
+    "with a text changed": ("UPDATE turns SET text = 'I never said it'", "turns 1"),
+    "with a long name": ("UPDATE personas SET name = hex(zeroblob(100000))", "personas 1"),
 }
 
 
@@ -197,6 +210,58 @@ def test_a_backup_that_holds_more_than_a_bank_is_refused(bank, kept, poison):
         restore(bank, kept)
     assert texts(bank) == {"We painted the kitchen yellow."}
     assert files(bank.path.parent) == ["bank.db"]
+
+
+@pytest.mark.parametrize(("change", "named"), LACKING.values(), ids=LACKING)
+def test_a_backup_that_lacks_a_part_or_was_changed_is_refused(bank, kept, change, named):
+    with closing(sqlite3.connect(kept)) as conn, conn:
+        conn.execute(change)
+    with pytest.raises(UnreadableFile, match=named):
+        restore(bank, kept)
+    assert texts(bank) == {"We painted the kitchen yellow."}
+    assert files(bank.path.parent) == ["bank.db"]
+    if "missing" in named:
+        assert any(f"{named.replace(' is', ': is')}" in fault for fault in verify(Bank(kept), "any"))
+
+
+def test_a_file_chooses_no_chat_model_and_no_embedding_model_that_is_not_installed(bank, kept):
+    bank.choose("chat_model", "mine")
+    for model, chosen in (("/etc", ""), (DEFAULT_MODEL, DEFAULT_MODEL)):
+        Bank(kept).choose("embedding_model", model)
+        Bank(kept).choose("chat_model", "http://127.0.0.1:9/v1#theirs")
+        restore(bank, kept)
+        assert (bank.choice("embedding_model", ""), bank.choice("chat_model", "")) == (chosen, "mine")
+
+
+def test_derived_data_of_a_file_is_not_taken_on_trust(bank, kept, embedder):
+    with Bank(kept).writing() as db:
+        vectors = [("x", b"abcd"), ("y", b"abcd"), ("z", bytes(9))]
+        db.conn.executemany("INSERT INTO vectors (model, key_hash, vector) VALUES ('a', ?, ?)", vectors)
+        db.conn.execute(
+            "INSERT INTO segments (persona_id, kind, first_id, last_id, size, payload) VALUES (1, ?, 1, 1, 1, x'80')",
+            (segments.kind(embedder.model),),
+        )
+    restore(bank, kept)
+    with bank.reading() as db:
+        assert db.conn.execute("SELECT count(*), max(length(vector)) FROM vectors").fetchone() == (2, 4)
+        assert db.conn.execute("SELECT count(*) FROM segments").fetchone() == (0,)
+
+
+def test_an_open_search_sees_that_another_file_took_the_bank_s_place(bank, tmp_path, embedder):
+    other = Bank(tmp_path / "other.db")
+    other.create_persona(PersonaDraft("Ana"))
+    for number in range(3):
+        tell(other, f"My boat is moored at pier {number}.", name=f"b{number}")
+    searcher = Searcher(bank, embedder)
+    for name in "bcdefgh":
+        tell(bank, f"Later {name}.", name=name)
+    assert len(searcher.search(1, searcher.views(["later"]), datetime.now(UTC))) == 7
+    backup(other, tmp_path / "copy.db")
+    for end in ("", "-wal", "-shm"):
+        bank.path.with_name(f"bank.db{end}").unlink(missing_ok=True)
+    (tmp_path / "copy.db").rename(bank.path)
+    found = searcher.search(1, searcher.views(["boat"]), datetime.now(UTC))
+    assert {hit.memory.text for hit in found} == texts(other)
 
 
 def test_a_restore_that_breaks_off_leaves_the_bank_as_it_was(bank, kept, monkeypatch):
@@ -229,7 +294,7 @@ def fail_midway(self):
     yield
 
 
-STEPS = ["_count_on", "open_bank", "inspect", "replacing", "record", "mkdir", "mkstemp"]
+STEPS = ["_adapt", "open_bank", "inspect", "replacing", "record", "mkdir", "mkstemp"]
 
 
 # That a bank is damaged shows as it is copied; it is then moved instead.
@@ -309,7 +374,7 @@ def test_what_a_killed_backup_left_is_deleted_by_the_next_of_any_name_or_a_start
     assert not beside.exists()
 
 
-@pytest.mark.parametrize("at", ["_count_on", "inspect", "_copy", "publish_new", "Bank.replacing"])
+@pytest.mark.parametrize("at", ["_adapt", "inspect", "_copy", "publish_new", "Bank.replacing"])
 def test_a_restore_that_is_killed_leaves_the_bank_and_no_copy_after_forgetting(bank, kept, at):
     tell(bank, "Later.", name="b")
     kill("restore", bank, kept, at)
@@ -325,7 +390,7 @@ def test_a_restore_that_is_killed_leaves_the_bank_and_no_copy_after_forgetting(b
 
 
 def test_a_restore_after_a_killed_one_deletes_what_that_left(bank, kept):
-    kill("restore", bank, kept, "_count_on")
+    kill("restore", bank, kept, "_adapt")
     (bank.path.parent / ".bank.db.half").write_bytes(kept.read_bytes())  # the name that earlier versions used
     restore(bank, kept)
     assert files(bank.path.parent) == ["bank.db", "bank.db.before-restore"]

@@ -82,6 +82,14 @@ def test_a_name_that_is_none_is_refused(users: Users, name: str) -> None:
         users.add(name, PASSWORD)
 
 
+def test_a_name_of_two_alphabets_is_refused(users: Users) -> None:
+    users.add("ann", PASSWORD)
+    with pytest.raises(InvalidAccount, match="mixes Cyrillic and Latin letters"):
+        users.add("\N{CYRILLIC SMALL LETTER A}nn", PASSWORD)
+    for name in ("\N{CYRILLIC SMALL LETTER A}\N{CYRILLIC SMALL LETTER EN}", "zoë.2", "王小明-wang", "ゆかりカナ漢"):
+        users.add(name, PASSWORD)
+
+
 @pytest.mark.parametrize("password", ["", "short", "x" * 1001, "no characters \ud800"])
 def test_a_password_too_short_or_too_long_or_of_no_characters_is_refused(users: Users, password: str) -> None:
     with pytest.raises(InvalidAccount, match=r"characters|not UTF-8"):

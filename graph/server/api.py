@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Awaitable, Callable
+from functools import partial, wraps
 from typing import Annotated, Any, ParamSpec, TypedDict
 
 import gradio as gr
+from anyio import CapacityLimiter, to_thread
 from gradio.events import api
 from pydantic import Field, ValidationError, validate_call
 
@@ -33,6 +34,9 @@ MAX_FOUND = 50
 
 MAX_FORGOTTEN = 100
 """Memories that one call forgets."""
+
+MAX_RUNNING = 2
+"""Calls of one user that run at a time; further ones wait, so that other users' do not."""
 
 PersonaName = Annotated[str, Field(min_length=1, max_length=200)]
 Date = Annotated[str, Field(max_length=100)] | None
@@ -115,9 +119,10 @@ class PublicApi:
 
     def add_to_page(self) -> None:
         """Add the endpoints to the page that is being built."""
+        running = CapacityLimiter(MAX_RUNNING)
         for endpoint in (self.ask, self.remember, self.search_memory, self.forget, self.list_personas):
             # Not queued: the queue's events belong to a browser window, and a tool call has none.
-            api(check_arguments(endpoint), api_name=endpoint.__name__, queue=False)
+            api(check_arguments(endpoint, running), api_name=endpoint.__name__, queue=False)
 
     def ask(self, persona: PersonaName, question: Text, as_of: Date = None, remember: bool = False) -> AnswerResult:
         """Ask a persona a question. The answer cites the memories it relies on, or says "I don't know".
@@ -265,15 +270,15 @@ def return_json(page: gr.Blocks) -> None:
     page.mcp_server_obj.postprocess_output_data = to_content  # type: ignore[method-assign, assignment]
 
 
-def check_arguments(endpoint: Callable[P, Any]) -> Callable[P, Any]:
-    """Make an endpoint check types and limits of its arguments, and return errors in plain words."""
+def check_arguments(endpoint: Callable[P, Any], running: CapacityLimiter) -> Callable[P, Awaitable[Any]]:
+    """Make an endpoint check types and limits of its arguments, wait for its turn, and return errors in plain words."""
     strict = validate_call(config={"strict": True})(endpoint)
 
     @wraps(endpoint)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401  # as the endpoint itself
+    async def checked(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401  # as the endpoint itself
         try:
             with journal.requested_by(f"another program ({endpoint.__name__})"):
-                return strict(*args, **kwargs)
+                return await to_thread.run_sync(partial(strict, *args, **kwargs), limiter=running)
         except ValidationError as error:
             expected = "; ".join(_describe(each, endpoint) for each in error.errors())
             raise gr.Error(expected, print_exception=False) from error

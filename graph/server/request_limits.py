@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
+import shutil
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -24,8 +25,8 @@ BURST, PER_SECOND = 2000, 50.0
 MAX_ADDRESSES = 10_000
 """Addresses that are counted; beyond, the one that has been quiet longest is dropped."""
 
-BODY_SECONDS = 60.0
-"""Seconds that the next part of a body may take."""
+BODY_SECONDS, BODY_BYTES_PER_SECOND = 60.0, 2**14
+"""Seconds that a body may take, and how many more bytes of it give it a further one."""
 
 MAX_UPLOAD_BYTES, MAX_BODY_BYTES = 512 * 2**20, 2 * 2**20
 """Most bytes of an upload, and of the body of any other request: a message of 100,000 characters has up to 1.2 million,
@@ -46,6 +47,8 @@ MAX_QUEUED = 32
 
 MAX_UPLOADS = 50
 """Uploads of one user that may wait to be imported."""
+
+NO_ROOM = "There is no room for this file on the disk of the computer on which Memoir runs. Make room, then try again."
 
 TOO_MANY_UPLOADS = "At most {} uploads can wait to be imported. Import one of them, or wait an hour."
 
@@ -129,26 +132,31 @@ class RequestLimits:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        refused = PlainTextResponse("Not found.", 404) if scope["type"] != "http" else self._refusal(scope)
-        if refused is not None:
-            await refused(scope, receive, send)
-            return
-        left, complete = self._limit(scope["path"]), False
+        left, complete = self._limit(scope["path"]), not _has_body(Headers(scope=scope))
         counted = JsonTokens() if not scope["path"].startswith(UPLOAD) else None
+        ends = time.monotonic() + BODY_SECONDS
 
         async def receive_limited() -> Message:
-            """Cut the body off at its limit, for clients that send no length or a wrong one, and where it stops."""
-            nonlocal left, complete
+            """Cut the body off at its limit, for clients that send no length or a wrong one, and where it is slow."""
+            nonlocal left, complete, ends
             message: Message = {"type": "http.disconnect"}
-            with anyio.move_on_after(None if complete else BODY_SECONDS):
+            with anyio.move_on_after(None if complete else ends - time.monotonic()):
                 message = await receive()
-            left -= len(message.get("body", b""))
+            size = len(message.get("body", b""))
+            left, ends = left - size, ends + size / BODY_BYTES_PER_SECOND
             complete = not message.get("more_body", False)
             if left < 0 or (counted is not None and counted.add(message.get("body", b"")) > MAX_TOKENS):
                 return {"type": "http.disconnect"}
             return message
 
-        await self._app(scope, receive_limited, send)
+        async def send_last(message: Message) -> None:
+            """Close the connection after an answer that did not wait for the body: the rest could come for ever."""
+            if message["type"] == "http.response.start" and not complete:
+                message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+            await send(message)
+
+        refused = PlainTextResponse("Not found.", 404) if scope["type"] != "http" else self._refusal(scope)
+        await (refused or self._app)(scope, receive_limited, send_last)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers, path = Headers(scope=scope), str(scope["path"])
@@ -192,6 +200,8 @@ class FileLimits:
             await PlainTextResponse("Not found.", 404)(scope, receive, send)
         elif path.startswith(FILE) and not self._serves(path.removeprefix(FILE)):
             await PlainTextResponse("This file is not available.", 403)(scope, receive, send)
+        elif path.startswith(UPLOAD) and int(Headers(scope=scope).get("content-length", 0)) > self._free_bytes():
+            await PlainTextResponse(NO_ROOM, 507)(scope, receive, send)
         elif path.startswith(UPLOAD):
             left, refusal = self._most_uploads - self._waiting(), TOO_MANY_UPLOADS.format(self._most_uploads)
             if left > 0:
@@ -210,6 +220,9 @@ class FileLimits:
         # Resolved, so that neither ".." nor a link leads out of the folder.
         file = file.resolve()
         return file.is_relative_to(self._folder.resolve() / downloads.FOLDER)
+
+    def _free_bytes(self) -> int:
+        return shutil.disk_usage(next(each for each in (self._folder, *self._folder.parents) if each.exists())).free
 
     def _waiting(self) -> int:
         made = self._folder / downloads.FOLDER
@@ -245,6 +258,10 @@ def _limit_parts(scope: Scope, receive: Receive, most: int, refusal: str) -> Rec
 def _is_used(path: str) -> bool:
     first, _, rest = path.removeprefix("/").partition("/")
     return first in PAGE_ROUTES and (first != "gradio_api" or re.split("[/=]", rest, maxsplit=1)[0] in API_ROUTES)
+
+
+def _has_body(headers: Headers) -> bool:
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
 def _of_this_site(headers: Headers) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from graph.language.patterns import any_word, pattern
 from graph.language.people import RELATIONS, canonical, wider
@@ -59,10 +60,14 @@ def with_names(text: str, people: People) -> str:
     if not people.kinds or ASKS_NAME.search(text):
         return text
 
+    @cache  # a long text names the same people again and again
+    def is_said(name: str) -> bool:
+        return mention(name, text) is not None
+
     def named(match: re.Match[str]) -> str:
         kinds = [f"{match['kind']}'s {match['further']}"] if match["further"] else []
         found = next(((kind, names) for kind in (*kinds, match["kind"]) if (names := people.called(kind))), None)
-        if found is None or any(mention(name, text) for name in found[1]):
+        if found is None or any(map(is_said, found[1])):
             return match[0]
         cut = match.end("kind") - match.start() if match["further"] and found[0] == match["kind"] else len(match[0])
         return f"{match[0][:cut]} {' '.join(found[1])}{match[0][cut:]}"

@@ -4,17 +4,20 @@ Both use SQLite's own backup, which copies all pages of one moment in one transa
 or the new, never half of each, whoever has it open.
 """
 
+import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 
 from memory.bank import journal, schema
 from memory.bank.bank import Bank
 from memory.bank.connection import FAULTS, explain, has_log, is_fault, open_bank
 from memory.bank.unfinished import delete_unfinished, publish_new, unfinished_file
+from memory.embedding.embedder import installed
 from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
 from memory.progress import Task
 
@@ -105,7 +108,9 @@ def _build(new: Path, path: Path, bank: Bank) -> BankSummary:
     with closing(_open(path)) as source, closing(sqlite3.connect(new)) as copy:
         source.backup(copy)
     with closing(open_bank(new, create=False)) as db:  # deleted meanwhile, it must not be made anew without content
-        _count_on(db.conn, bank)
+        _refuse_changed(db.conn, path)
+        _delete_derived(db.conn)
+        _adapt(db.conn, bank)
         journal.record(db, "restored", None, {"memories": db.table("memories").count})
     return inspect(new)
 
@@ -196,15 +201,46 @@ def _open(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
 
 
-def _count_on(conn: sqlite3.Connection, bank: Bank) -> None:
-    """Set the revisions above any that the bank has had, so that every cache reads the rows again."""
+def _refuse_changed(conn: sqlite3.Connection, path: Path) -> None:
+    """Raise `UnreadableFile` for a bank of today's version that lacks a part, or has a row with a wrong digest."""
+    rows = (f"{table} {ids}" for table, ids in schema.wrong_digests(conn))
+    if changed := [*(f"{part} is missing" for part in schema.missing_parts(conn)), *islice(rows, 3)][:3]:
+        raise UnreadableFile(
+            f"{path} was changed outside Memoir, or is damaged ({', '.join(changed)}). Nothing was changed. "
+            "Restore another backup"
+        )
+
+
+def _delete_derived(conn: sqlite3.Connection) -> None:
+    """Delete what need not be taken on trust: packed segments, and vectors of another length than most of their model.
+
+    The indexer makes them again; vectors of the right length stay, for a large bank's take hours.
+    """
+    conn.execute("DELETE FROM segments")
+    counted = Counter(conn.execute("SELECT model, length(vector) FROM vectors"))
+    usual = {model: size for (model, size), _ in reversed(counted.most_common())}
+    conn.executemany("DELETE FROM vectors WHERE model = ? AND length(vector) <> ?", usual.items())
+
+
+def _adapt(conn: sqlite3.Connection, bank: Bank) -> None:
+    """Set the revisions above any that the bank has had, so that every cache reads the rows again, and its choices.
+
+    A file chooses none but an embedding model that is installed: a chat model's address would be sent what is said.
+    """
     revision = "SELECT value, rewritten FROM revision"
-    seen = [tuple(conn.execute(revision).fetchone())]
+    seen, chosen = [tuple(conn.execute(revision).fetchone())], ""
     if bank.path.exists():
         with suppress(BankUnavailable), bank.reading() as db:
             seen.append(tuple(db.conn.execute(revision).fetchone()))
+            chosen = bank.choice("chat_model", "")
     highest = [max(values) + 1 for values in zip(*seen, strict=True)]
     conn.execute("UPDATE revision SET value = ?, rewritten = ?", highest)
+    known = json.dumps(installed())
+    conn.execute(
+        "DELETE FROM choices WHERE name <> 'embedding_model' OR value NOT IN (SELECT value FROM json_each(?))", (known,)
+    )
+    if chosen:
+        conn.execute("INSERT INTO choices VALUES ('chat_model', ?)", (chosen,))
 
 
 @contextmanager

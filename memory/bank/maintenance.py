@@ -25,7 +25,7 @@ def verify(bank: Bank, model: str) -> list[str]:
     """A description of each fault of a bank; empty if there is none."""
     checks: dict[str, Callable[[Database], Iterator[str]]] = {
         "file": lambda db: (f"file: {line}" for (line,) in db.conn.execute("PRAGMA integrity_check") if line != "ok"),
-        "schema": lambda db: (f"{part}: no Memoir made it; restore a backup" for part in schema.foreign_parts(db.conn)),
+        "schema": _check_schema,
         "links": lambda db: (
             f"{table} {row}: points to a missing row of {parent}"
             for table, row, parent, _ in db.conn.execute("PRAGMA foreign_key_check")
@@ -49,6 +49,12 @@ def verify(bank: Bank, model: str) -> list[str]:
             except Exception as fault:  # damaged bytes raise anything; the other checks still run
                 faults.append(f"{name}: damaged, not checked any further ({fault})")
     return faults
+
+
+def _check_schema(db: Database) -> Iterator[str]:
+    """The parts of the schema that no Memoir made, and those that are missing."""
+    yield from (f"{part}: no Memoir made it; restore a backup" for part in schema.foreign_parts(db.conn))
+    yield from (f"{part}: is missing; restore a backup" for part in schema.missing_parts(db.conn))
 
 
 def _check_turns(db: Database) -> Iterator[str]:

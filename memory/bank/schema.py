@@ -4,6 +4,7 @@ The rows and dataclasses in `memory.bank.rows` and the export format in `memory.
 from the columns of the four main tables.
 """
 
+import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -43,16 +44,34 @@ _STATEMENTS = tuple(_statements())
 
 
 def _parts(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """The columns and links of a file's tables, and whatever else its schema holds, each with what it is made by."""
-    lists = (("PRAGMA table_xinfo({})", "column", 1), ("PRAGMA foreign_key_list({})", "link of", 3))
+    """The parts of a file's schema, each with the SQL that makes it; of a table, its columns and rules one by one.
+
+    A migrated bank has those of a new one, in another order.
+    """
     query = "SELECT type, name, sql FROM sqlite_master WHERE name <> 'sqlite_sequence' AND sql IS NOT NULL"
-    for kind, name, sql in conn.execute(query).fetchall():
+    for kind, name, sql in conn.execute(query):
+        sql = " ".join(sql.split())
         if kind != "table" or sql.upper().startswith("CREATE VIRTUAL"):
-            yield f"{kind} {name}", " ".join(sql.split())
+            yield f"{kind} {name}", sql
             continue
-        for statement, what, of_name in lists:
-            for row in conn.execute(statement.format('"' + name.replace('"', '""') + '"')):
-                yield f"table {name}, {what} {row[of_name]}", str(row[2:])
+        before, _, rest = sql.partition("(")
+        body, _, after = rest.rpartition(")")
+        yield f"table {name}", before.replace('"', "") + after
+        for definition in _definitions(body):
+            yield f"table {name}: {definition[:40]}", definition
+
+
+def _definitions(body: str) -> Iterator[str]:
+    """The columns and rules of a table: what its outermost commas separate."""
+    depth, definition = 0, ""
+    for token in re.findall(r"'(?:[^']|'')*'|[^'(),]+|.", body):
+        depth += (token == "(") - (token == ")")
+        if token == "," and not depth:
+            yield definition.strip()
+            definition = ""
+        else:
+            definition += token
+    yield definition.strip()
 
 
 def _of_new_bank() -> tuple[dict[str, dict[str, Kind]], dict[tuple[str, str], str], dict[str, str]]:
@@ -139,6 +158,12 @@ def foreign_parts(conn: sqlite3.Connection) -> list[str]:
     return [part for part, made_by in _parts(conn) if _PARTS.get(part) != made_by]
 
 
+def missing_parts(conn: sqlite3.Connection) -> list[str]:
+    """The parts that a bank of the newest version lacks: without a trigger, forgetting would leave a copy behind."""
+    parts = dict(_parts(conn))
+    return [part for part in _PARTS if part not in parts]
+
+
 FIRST_VERSION = 5
 """The oldest version that can be opened. Those before it were never released."""
 
@@ -212,6 +237,8 @@ MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     _add_digests,
     # The sentences of an answer that nothing supports, so that a chat that is opened again still marks them.
     "ALTER TABLE turns ADD COLUMN unsupported TEXT NOT NULL DEFAULT '[]'",
+    # Packed segments end with a checksum: the indexer packs again.
+    "DELETE FROM segments",
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in schema.sql, too. Never edit one that was released."""

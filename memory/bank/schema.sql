@@ -10,6 +10,7 @@
 -- `revision` counts writes, so that caches know when to look again, and separately the deleted or changed rows that
 -- search reads, so that caches know when new rows are not all that changed.
 -- `digest` is of all other columns of its row (`memory.bank.schema.keep_digests`), so that a changed bit is found.
+-- Without one are `journal`, `choices`, `revision` and the coordinates of `vectors`: a changed bit there goes unnoticed.
 -- `vectors` and `segments` are derived: `memory.bank.maintenance` verifies and rebuilds them. A trigger drops the segment
 -- that holds a memory when that memory is deleted or changed; the time at which it stopped holding is not in the segment.
 

@@ -68,7 +68,8 @@ def check_segments(db: Database, model: str, dimensions: int) -> Iterator[str]:
     for persona_id in indexing.persona_ids(db):
         for packed in packing.list_packed(db, persona_id, model):
             rows = list(segments.read_rows(db, persona_id, model, dimensions, packed.first - 1, packed.last + 1))
-            if len(rows) != 1 or not segments.agree(packing.load(db, packed.number), rows[0]):
+            segment = packing.load(db, packed)
+            if segment is None or len(rows) != 1 or not segments.agree(segment, rows[0]):
                 yield f"segment {packed.number}: not as memories {packed.first} to {packed.last}; rebuild mends it"
 
 

@@ -17,6 +17,7 @@ from memory.bank.queries import indexing
 from memory.bank.queries.memories import ended_elsewhere
 from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
+from memory.search.engine.bank_state import BankState
 from memory.search.engine.packing import Gap
 from memory.search.engine.postings import bm25, term_code
 from memory.search.engine.segments import Columns, Segment, column
@@ -44,22 +45,11 @@ PARALLEL_ROWS = 1 << 18
 
 _threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="scan")
 
-_BANK_STATE = "SELECT value, rewritten, (SELECT coalesce(max(id), 0) FROM vectors) FROM revision"
-
 _NEW_VECTORS = """
 SELECT m.id, v.vector FROM vectors v CROSS JOIN memories m INDEXED BY memories_key ON m.key_hash = v.key_hash
 WHERE v.id > ? AND v.model = ? AND m.persona_id = ? AND m.id > ? AND m.id < ?
 """
 """Begins with the vectors, for they are few; the rows that wait for one may be a million."""
-
-
-@dataclass(frozen=True, slots=True)
-class BankState:
-    """How often the bank was written to, how many rows were changed or deleted, and the id of the newest vector."""
-
-    revision: int
-    rewritten: int
-    newest_vector: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,9 +247,11 @@ class IndexCache:
 
         `db` is in a transaction, so that all reads agree.
         """
-        state = BankState(*db.conn.execute(_BANK_STATE).fetchone())
+        state = BankState.read(db)
         with self._lock:
             index = self._indexes.get(personas)
+        if index is not None and not index.state.precedes(db, state):
+            index = None
         if index is None or index.state != state:
             first, *others = personas
             index = self._join(db, personas) if others else self._update(db, first, state, index)
@@ -279,9 +271,14 @@ class IndexCache:
         return Index.join([self.get(db, persona) for persona in personas], summaries, ended)
 
     def _update(self, db: Database, persona_id: int, state: BankState, old: Index | None) -> Index:
-        packed = packing.list_packed(db, persona_id, self.model)
-        loaded = {part.number: part for part in old.segments} if old else {}
-        parts = [loaded.get(p.number) or packing.load(db, p.number) for p in packed]
+        loaded = {(part.number, *part.span): part for part in old.segments} if old else {}
+        found = [
+            (p, loaded.get((p.number, p.first, p.last)) or packing.load(db, p))
+            for p in packing.list_packed(db, persona_id, self.model)
+        ]
+        # The memories of a damaged one are read row by row.
+        packed = [p for p, part in found if part is not None]
+        parts = [part for _, part in found if part is not None]
         current = old if old is not None and old.state.rewritten == state.rewritten else None
         for gap in packing.gaps_between(persona_id, packed):
             parts += self._read(db, gap) if current is None else self._extend(db, gap, current)

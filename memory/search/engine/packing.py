@@ -61,11 +61,14 @@ def list_packed(db: Database, persona_id: int, model: str) -> list[Packed]:
     return [Packed(*row) for row in db.conn.execute(query, (persona_id, segments.kind(model)))]
 
 
-def load(db: Database, number: int) -> Segment:
-    """The packed segment of this id."""
+def load(db: Database, packed: Packed) -> Segment | None:
+    """A packed segment; None if it is damaged."""
     # A SELECT would copy it twice.
-    with db.conn.blobopen("segments", "payload", number, readonly=True) as payload:
-        return segments.from_bytes(payload.read(), number)
+    with db.conn.blobopen("segments", "payload", packed.number, readonly=True) as payload:
+        segment = segments.from_bytes(payload.read(), packed.number)
+    if segment is None or segment.span != (packed.first, packed.last) or len(segment) != packed.size:
+        return None
+    return segment
 
 
 def gaps_between(persona_id: int, packed: list[Packed]) -> list[Gap]:

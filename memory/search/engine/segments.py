@@ -9,6 +9,7 @@ vectors    (n, 384) float32 or packed (`memory.search.engine.vectors`), all zero
 
 import json
 import math
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -29,8 +30,9 @@ costs every question some fifty calls."""
 ROUNDING = 0.01
 """Tolerance for a coordinate of a packed vector: rounding to a byte changes it by less."""
 
-LAYOUT = "9873aa8e86cf43df"
-"""Change it whenever the arrays of a segment or their order change: packed segments of another layout are ignored."""
+LAYOUT = "5c1f0be27d9a4e36"
+"""Change it whenever the arrays of a segment, their order or the form of its bytes change: packed segments of another
+layout are ignored."""
 
 _ALIGNMENT = 64
 """Each array of a packed segment begins at a multiple of so many bytes."""
@@ -116,6 +118,11 @@ class Segment:
         """Bytes in memory."""
         return sum(array.nbytes for array in _arrays(self))
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The ids of the first and the last memory."""
+        return int(self.columns.ids[0]), int(self.columns.ids[-1])
+
     def between(self, after: int, before: int) -> "Segment":
         """The rows of an unpacked segment with ids between the two, both exclusive."""
         lo, hi = np.searchsorted(self.columns.ids, [after + 1, before])
@@ -181,16 +188,19 @@ def kind(model: str) -> str:
 def to_bytes(segment: Segment) -> bytes:
     """The arrays of a segment as bytes: the length of a JSON list of (dtype, shape), the list, then each array.
 
-    Each of them is padded with zeros to a multiple of `_ALIGNMENT` bytes.
+    Each of them is padded with zeros to a multiple of `_ALIGNMENT` bytes. The last four are the checksum of all before.
     """
     arrays = _arrays(segment)
     header = json.dumps([(array.dtype.str, array.shape) for array in arrays]).encode()
     parts = [len(header).to_bytes(8, "little") + header, *(np.ascontiguousarray(a).tobytes() for a in arrays)]
-    return b"".join(part + bytes(-len(part) % _ALIGNMENT) for part in parts)
+    content = b"".join(part + bytes(-len(part) % _ALIGNMENT) for part in parts)
+    return content + zlib.crc32(content).to_bytes(4, "little")
 
 
-def from_bytes(payload: bytes, number: int) -> Segment:
-    """The segment that `to_bytes` wrote; its arrays are views of the bytes."""
+def from_bytes(payload: bytes, number: int) -> Segment | None:
+    """The segment that `to_bytes` wrote; its arrays are views of the bytes. None if the bytes were changed since."""
+    if zlib.crc32(memoryview(payload)[:-4]) != int.from_bytes(payload[-4:], "little"):
+        return None
     start = 8 + int.from_bytes(payload[:8], "little")
     arrays = []
     for dtype, shape in json.loads(payload[8:start]):
