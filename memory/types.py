@@ -163,10 +163,11 @@ class Quote:
 class LearnedMemory:
     """A memory learned from turns, with the words that carry it; it is refused if none of them was said.
 
-    `replaces` is the id of a memory that it corrects, which is retracted; `closes` that of one that was true and is no
-    more. `depends_on` are the positions, among what is learned together, of earlier ones without which this does not
-    hold. One that `ends` is not stored: it says that the fact that it closes, or else the fact of these words if it is
-    known, no longer holds ("I no longer live in Porto").
+    `replaces` is the id of a memory that it corrects or tells better, which is retracted; `closes` that of one that was
+    true and is no more. `depends_on` are the positions, among what is learned together, of earlier ones without which
+    this does not hold; where it changes an `earlier` one, `replaces` and `closes` are positions, too. One that `ends`
+    is not stored: it says that the fact that it closes, or else the fact of these words if it is known, no longer holds
+    ("I no longer live in Porto").
     """
 
     memory: MemoryDraft
@@ -175,6 +176,7 @@ class LearnedMemory:
     closes: int | None = None
     depends_on: tuple[int, ...] = ()
     ends: bool = False
+    earlier: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,20 @@ def test_a_statement_closes_a_fact_by_its_number_until_it_is_taken_back(bank):
     assert bank.memory(1, boats.id).valid_to is None
 
 
+def test_what_a_fact_closed_by_its_number_stays_closed_when_the_fact_is_told_better(bank):
+    stated = [("Adores boats", None, None), ("Adores trains", 1, None), ("Adores steam trains", None, 2)]
+    ids = []
+    for day, (text, closes, replaces) in enumerate(stated):
+        at = MAY + timedelta(days=day)
+        closed, replaced = (None if place is None else ids[place - 1] for place in (closes, replaces))
+        draft = MemoryDraft("world", text, said_at=at)
+        tell(bank, text, LearnedMemory(draft, (Quote(0, text),), replaced, closed), at=at, name=text)
+        ids.append(bank.memories(1, store="world")[0].id)
+    steam, trains, boats = bank.memories(1, store="world")
+    assert (boats.valid_to, boats.superseded_by) == (MAY + timedelta(days=1), steam.id)
+    assert (trains.superseded_by, trains.retracted_at, steam.valid_to) == (steam.id, steam.said_at, None)
+
+
 def test_what_rests_on_a_closed_fact_is_stale(bank):
     because = "I live in Porto, so I take the tram."
     tram = MemoryDraft("world", "The tram is how You get to work", said_at=MAY)

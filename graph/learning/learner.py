@@ -14,10 +14,10 @@ from graph.models.calls import Unreachable
 from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
-from memory.bank.queries.told import known_facts, name_told
+from memory.bank.queries.told import known_facts, name_told, upcoming
 from memory.errors import MemoirError
 from memory.formatting import format_count
-from memory.types import LearnedMemory, WriteCounts
+from memory.types import SUMMARY, LearnedMemory, WriteCounts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -32,6 +32,9 @@ LOOK_EVERY = 60.0
 
 BATCH = 64
 """Sessions that are fetched at a time."""
+
+PLANS = 24
+"""Most of what was told of days to come that is looked at: plans, and the lines that tell of them."""
 
 BY_RULES = "sessions by rules instead of the chat model"
 """What the journal calls them."""
@@ -114,8 +117,10 @@ def _learn(
 def _background(bank: Bank, session: PendingSession, turns: Sequence[SessionTurn]) -> Excerpt:
     """What was known when a session ended."""
     ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
-    name, facts = name_told(bank, session.persona_id, ended), known_facts(bank, session.persona_id, ended)
-    return Excerpt((), name, facts, learning_queue.learned_before(bank, session))
+    persona = session.persona_id
+    plans = (m for m in upcoming(bank, persona, ended, PLANS) if m.store == "event" and m.attribute != SUMMARY)
+    known = [*plans, *known_facts(bank, persona, ended)]
+    return Excerpt((), name_told(bank, persona, ended), known, learning_queue.learned_before(bank, session))
 
 
 class Learner:

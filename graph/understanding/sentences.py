@@ -34,8 +34,11 @@ MAX_TEXT = 20_000
 
 
 def shorten(text: str, longest: int) -> str:
-    """The text, or as many of its first characters, marked as cut."""
-    return text if len(text) <= longest else text[:longest].rstrip() + "…"
+    """The text, or as many of its first words, marked as cut."""
+    if len(text) <= longest:
+        return text
+    cut = text[: longest + 1].rsplit(maxsplit=1)[0]
+    return (cut if len(cut) <= longest else text[:longest]).rstrip() + "…"
 
 
 def capitalise(text: str) -> str:

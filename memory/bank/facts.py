@@ -6,6 +6,7 @@ was wrong or withdrawn is retracted: what it had closed then holds as if the fac
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 
 from sqlite_utils import Database
@@ -45,6 +46,9 @@ def add_learned(
     stored = WriteCounts()
     ids: list[int | None] = []
     for item in items:
+        if item.earlier:
+            replaced, closed = (None if place is None else ids[place] for place in (item.replaces, item.closes))
+            item = replace(item, replaces=replaced, closes=closed)
         quotes = [
             (turns[q.turn][0], words, q.alone)
             for q in item.quotes
@@ -89,12 +93,22 @@ def _learn(
         if holds or turn_ids & {int(i) for i in (sources or "").split(",") if i}:
             link(db, "sources", [(memory_id, *quote) for quote in quotes])
             return int(memory_id), False
+    closed: list[tuple[object, ...]] = []
     if item.replaces is not None:
-        retract(db, persona_id, item.replaces, rows.format_time(draft.said_at))
+        # What it closed by its number, and not by an attribute, the new one cannot find again.
+        query = (
+            "SELECT valid_to, id FROM memories WHERE superseded_by = ? AND taken_back IS NULL "
+            "AND (attribute = '' OR attribute <> ?)"
+        )
+        closed = db.conn.execute(query, (item.replaces, draft.attribute)).fetchall()
+        is_line = draft.store == "dialogue"
+        retract(db, persona_id, item.replaces, rows.format_time(draft.said_at), learn_again=is_line)
     memory_id = _add(db, persona_id, session_id, identity, draft)
     link(db, "sources", [(memory_id, *quote) for quote in quotes])
     reassert(db, memory_id)
     if item.replaces is not None:
+        by = "UPDATE memories SET superseded_by = ?, valid_to = ? WHERE id = ?"
+        db.conn.executemany(by, [(memory_id, *each) for each in closed])
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))
         # A correction is drawn from the first statement and from the one that corrects it.
         rows.copy_sources(db, item.replaces, memory_id, alone=False)
@@ -130,15 +144,18 @@ def _close(db: Database, persona_id: int, item: LearnedMemory, by: int) -> None:
     reassert(db, by)
 
 
-def retract(db: Database, persona_id: int, memory_id: int, at: str | None) -> None:
-    """Stop recalling a memory that a persona knows from `at` on; what it had closed holds as if it was never stated."""
+def retract(db: Database, persona_id: int, memory_id: int, at: str | None, *, learn_again: bool = True) -> None:
+    """Stop recalling a memory that a persona knows from `at` on; what it had closed holds as if it was never stated.
+
+    Its sessions are to be learned from again, as their summaries may repeat it.
+    """
     known = known_to(db, persona_id, "+m.persona_id")
     taken = db.conn.execute(
         f"UPDATE memories AS m SET taken_back = ? WHERE {known} AND m.id = ? AND taken_back IS NULL", (at, memory_id)
     )
     if taken.rowcount:
         _reopen_closed(db, memory_id)
-        # The summaries of its sessions have to be made again, without it.
+    if taken.rowcount and learn_again:
         db.conn.execute(
             "UPDATE sessions SET learned = 0 WHERE id IN "
             "(SELECT t.session_id FROM turns t JOIN sources o ON o.turn_id = t.id WHERE o.memory_id = ?)",

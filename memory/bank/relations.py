@@ -52,6 +52,12 @@ MAX_READ = 1000
 
 YOU = "You"
 """Who talks with the persona: what "my sister" is remembered as is "your sister"."""
+_YOUR = re.compile(r"\b[Yy]our\b")
+
+
+def name_user(text: str, user: str) -> str:
+    """A fact about the user in the words of others: "Luc is your father" is "Luc is Ana's father"."""
+    return _YOUR.sub(lambda _: f"{user}'s", text)
 
 
 def relation_of(draft: MemoryDraft) -> Relation | None:

@@ -23,6 +23,7 @@ from graph.replies.card import THE_USER, example_turns, introduce
 from graph.state import USER, Ask
 from graph.understanding.sentences import shorten
 from graph.understanding.times import describe_day, times_in
+from memory.bank.relations import name_user
 from memory.dates.expressions import describe_span, describe_time
 from memory.types import SEMANTIC, Memory
 
@@ -61,7 +62,6 @@ CITATION = re.compile(r"[ \t]\[\d{1,3}\]|(?<!\w)\[\d{1,3}\]")
 TEMPLATE_MARK = re.compile(r"<\|[\w ]{1,30}\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]")
 _MARK = re.compile(rf"{TEMPLATE_MARK.pattern}|</?think>")
 _YEAR = re.compile(r"\d{4}")
-_YOUR = re.compile(r"\b[Yy]our\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,16 @@ def turns_of(ask: Ask) -> tuple[tuple[str, str], ...]:
     citations, whose numbers mean nothing now.
     """
     return tuple(
-        ("ai", outside_code(without(t.text, t.unsupported) or LEFT_OUT, lambda text: CITATION.sub("", text)))
+        ("ai", without_citations(without(t.text, t.unsupported) or LEFT_OUT))
         if t.role == "assistant"
         else ("human", t.text)
         for t in ask.dialogue
     )
+
+
+def without_citations(reply: str) -> str:
+    """A reply without the numbers of the lines that it relied on."""
+    return outside_code(reply, lambda text: CITATION.sub("", text))
 
 
 def messages(content: Content) -> Messages:
@@ -157,7 +162,7 @@ def _said(line: PromptLine, content: Content) -> str:
     """The words of a line, with the days that it names in other words, and its end if it holds no more."""
     memory, text = line.memory, " ".join(line.words.split())
     if memory.store in SEMANTIC and memory.speaker == USER:
-        text = _YOUR.sub(f"{content.user or THE_USER}'s", text)
+        text = name_user(text, content.user or THE_USER)
     ended = memory.valid_to is not None and memory.valid_to <= content.ask.as_of
     until = f" (until {describe_day(memory.valid_to)})" if ended else ""
     return f"{quoted(shorten(text, LINE_CHARACTERS))}{_days(line)}{until}"
