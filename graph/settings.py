@@ -104,7 +104,9 @@ class Settings(BankSettings):
     format: Format = Field("nl", description="format of the memories in a chat model's prompt: json or nl (lines)")
     max_words: int = Field(0, ge=0, description="most words of a chat model's answer; 0 sets no limit")
     learner: LearnerEngine = Field(
-        "auto", description="how finished chats are learned from: auto (the chat model, if any), rules, llm or none"
+        "auto",
+        description="how finished chats are learned from: auto (the chat model, if any; imports by rules), rules, llm "
+        "or none",
     )
     ranker: Literal["postings", "rank-bm25"] = Field("postings", description="engine that scores words")
     k: int = Field(10, ge=1, le=200, description="most candidates of each store")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,6 +124,20 @@ def test_a_character_card_in_a_picture_becomes_a_persona(screen: Screen, tmp_pat
     expect(screen.page.locator("#persona input")).to_have_value(re.compile("Iris"))
     avatar = screen.page.locator("#chat .bot-row .avatar-image").first
     expect(avatar).to_have_css("content", re.compile(r'^url\("data:image/jpeg;base64,'))
+
+
+def test_a_chat_that_is_left_by_an_import_is_learned_from(app: App, screen: Screen) -> None:
+    screen.ask("I planted a quince tree in Delft last Friday.")
+    screen.bring_in(EXPORTS / "card.json")
+    screen.page.locator("#upload-start").click()
+    expect(screen.page.locator("#upload-report")).to_contain_text("was imported", timeout=SLOW)
+    bank, until = Bank(app.home / "bank.db"), time.monotonic() + 30
+    while not (
+        learned := [m for p in bank.personas() for m in bank.memories(p.id, store="event") if "Delft" in m.text]
+    ):
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    assert learned[0].event is not None
 
 
 DROP = """([name, text]) => {

@@ -106,14 +106,15 @@ class ChatTab:
         loaded = page.load(self.open_page, None, [*opened, self.encoder.choice, *self.model.described], **PRIVATE)
         self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
-        self.own.click(self.open_own, None, opened, **PRIVATE)
+        self.own.click(self.open_own, self.chat, opened, **PRIVATE)
         chosen = self.chats.list.select(self.open_past_chat, self.chat, opened, **PRIVATE)
         self.chats.deleted.change(self.leave_chat, [self.chat, self.chats.deleted], fresh, **PRIVATE)
         self.sources.select(self.show_sources, self.chat, self.sources, **PRIVATE)
         # A dropdown also sends "input" when the keyboard only passes through it.
         self.persona.input(self.choose_persona, [self.chat, self.persona], opened, **PRIVATE)
-        self.imports.imported.change(self.show_imported, self.imports.imported, opened, **PRIVATE)
-        created = self.new_persona.created.change(self.open_chat, self.new_persona.created, opened, **PRIVATE)
+        self.imports.imported.change(self.show_imported, [self.chat, self.imports.imported], opened, **PRIVATE)
+        made = self.new_persona.created
+        created = made.change(self.choose_persona, [self.chat, made], opened, **PRIVATE)
         created.then(None, js="() => window.showChat()")
         self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
         self.chats.apart.input(self.keep_apart, [self.chat, self.chats.apart], None, **PRIVATE)
@@ -169,8 +170,9 @@ class ChatTab:
         demo = find_sample(self.bank)
         return self.open_chat(demo.id) if demo else UNCHANGED
 
-    def open_own(self) -> Update:
+    def open_own(self, chat: Chat) -> Update:
         """Leave the demo for the newest persona of the user's own, or to begin."""
+        self.learner.close(chat.id)
         own = own_personas(self.bank)
         return self.open_chat(own[-1].id) if own else self.show_welcome()
 
@@ -199,10 +201,13 @@ class ChatTab:
         self.learner.close(chat.id)
         return self.open_chat(persona_id)
 
-    def show_imported(self, persona_id: int | None) -> Update:
+    def show_imported(self, chat: Chat, persona_id: int | None) -> Update:
         """Start a chat with the persona that was imported."""
         self.learner.wake()
-        return self.open_chat(persona_id) if persona_id is not None else UNCHANGED
+        if persona_id is None:
+            return UNCHANGED
+        self.learner.close(chat.id)
+        return self.open_chat(persona_id)
 
     def start_chat(self, chat: Chat, as_of: str | None) -> Update:
         """Start another chat with the same persona."""
