@@ -20,9 +20,9 @@ from graph.learning.feelings import emotion, scene
 from graph.learning.summary import TermWeights, summary
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, estimated_tokens
-from graph.readers.talk.prompt import without_citations
 from graph.replies.card import THE_USER
 from graph.understanding import acts
+from graph.understanding.markup import without_citations
 from graph.understanding.sentences import shorten, split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.relations import YOU, name_user

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from graph.language.facts import FactKind, Form, ending_forms, forms
 from graph.language.patterns import any_word, pattern
-from graph.learning.plain_words import capitalise_names, plain_words
+from graph.understanding.plain_words import capitalise_names, plain_words
 from graph.understanding.sentences import LOWER_CASE_END, split
 from memory.bank.relations import YOU
 from memory.dates.expressions import find_times

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from graph.readers.talk.markup import outside_code
 from graph.state import CITATION
+from graph.understanding.markup import outside_code
 from memory.formatting import clip
 
 ASK = "Ask a question, or share something to remember"

@@ -16,11 +16,10 @@ from pydantic import Field
 
 from graph.models.calls import Completion, ModelFailed
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
-from graph.readers.talk import markup
-from graph.readers.talk.prompt import CITATION, Content, messages
+from graph.readers.talk.prompt import Content, messages
 from graph.replies.card import THE_USER
 from graph.state import CITATION as NUMBER
-from graph.understanding import sentences
+from graph.understanding import markup, sentences
 from memory.search.tokens import words
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ async def check(model: BaseChatModel, content: Content, reply: str, cited: Seque
     listed = list(dict.fromkeys(sentences_of(reply)))[:MOST_SENTENCES]
     replies: list[Completion] = []
     user = quoted(content.user) if content.user else THE_USER
-    numbered = "\n".join(f"{n}. {quoted(CITATION.sub('', sentence))}" for n, sentence in enumerate(listed, 1))
+    numbered = "\n".join(f"{n}. {quoted(markup.CITATION.sub('', sentence))}" for n, sentence in enumerate(listed, 1))
     said = [
         *messages(content),
         ("ai", _with_numbers(reply, cited)),
@@ -106,7 +105,7 @@ async def check(model: BaseChatModel, content: Content, reply: str, cited: Seque
         sentence = listed[fact.sentence - 1]
         if fact.line == NOWHERE:
             unsupported.append(sentence)
-        elif 0 < fact.line <= len(content.lines) and not CITATION.search(sentence):
+        elif 0 < fact.line <= len(content.lines) and not markup.CITATION.search(sentence):
             sources.append((sentence, fact.line))
     return Checked(tuple(unsupported), tuple(sources)), sum(replies, Completion(""))
 

@@ -17,10 +17,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from graph.models.json_replies import quoted
-from graph.readers.talk.markup import outside_code, without
 from graph.readers.talk.passages import PromptLine
 from graph.replies.card import THE_USER, example_turns, introduce
 from graph.state import USER, Ask
+from graph.understanding.markup import without, without_citations
 from graph.understanding.sentences import shorten
 from graph.understanding.times import describe_day, times_in
 from memory.bank.relations import name_user
@@ -57,8 +57,6 @@ LEFT_OUT = "…"
 """Stands for a reply that nothing supports, and before a chat that the persona began: many chat templates want the user
 to speak first, who said nothing."""
 
-CITATION = re.compile(r"[ \t]\[\d{1,3}\]|(?<!\w)\[\d{1,3}\]")
-"""A number in brackets, but no index ("items[0]")."""
 TEMPLATE_MARK = re.compile(r"<\|[\w ]{1,30}\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]")
 _MARK = re.compile(rf"{TEMPLATE_MARK.pattern}|</?think>")
 _YEAR = re.compile(r"\d{4}")
@@ -98,11 +96,6 @@ def turns_of(ask: Ask) -> tuple[tuple[str, str], ...]:
         else ("human", t.text)
         for t in ask.dialogue
     )
-
-
-def without_citations(reply: str) -> str:
-    """A reply without the numbers of the lines that it relied on."""
-    return outside_code(reply, lambda text: CITATION.sub("", text))
 
 
 def messages(content: Content) -> Messages:

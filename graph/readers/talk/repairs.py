@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from graph.models.json_replies import REASONING
 from graph.models.limits import recites, without_loop
-from graph.readers.talk import markup
 from graph.readers.talk.prompt import INSTRUCTION, TEMPLATE_MARK
+from graph.understanding import markup
 
 _NOTES = re.compile(r"\A\s*<notes>(.*?)(?:</notes>|\Z)", re.DOTALL)
 _CITATION = re.compile(r"(?P<space>[ \t]?)\[(?P<numbers>\d{1,3}(?:, ?\d{1,3})*)\](?!\(|: ?\w+://)")

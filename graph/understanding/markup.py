@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 _CODE = re.compile(r"(^ {0,3}```.*?(?:^ {0,3}```[^\n]*$|\Z)|(?<![\\`])`[^`\n]+`(?!`))", re.DOTALL | re.MULTILINE)
-
-
 _FENCED = re.compile(r"^ {0,3}```.*?(?:^ {0,3}```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(
     r"^ {0,3}#{1,6} .*$|^[^\n|]*\|.*\n *\|?(?: *:?-+:? *\|)* *:?-+:? *\|? *$|^ *(?:[-*_] *){3,}$", re.MULTILINE
@@ -16,6 +14,9 @@ _HEADING = re.compile(
 _BEGIN = re.compile(r"\A\s*(?:>\s*|(?:[-*+]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?|\|\s*)*")
 """What marks a quotation, an item of a list or a row of a table."""
 _WORD = re.compile(r"\w")
+
+CITATION = re.compile(r"[ \t]\[\d{1,3}\]|(?<!\w)\[\d{1,3}\]")
+"""A number in brackets, but no index ("items[0]")."""
 
 
 def prose(text: str) -> Iterator[str]:
@@ -53,3 +54,8 @@ def parts(text: str) -> Iterator[tuple[str, bool]]:
 def outside_code(text: str, change: Callable[[str], str]) -> str:
     """The text with its words changed and its code as it was."""
     return "".join(part if is_code else change(part) for part, is_code in parts(text))
+
+
+def without_citations(reply: str) -> str:
+    """A reply without the numbers of the lines that it relied on."""
+    return outside_code(reply, lambda text: CITATION.sub("", text))
