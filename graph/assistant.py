@@ -85,7 +85,8 @@ class Assistant:
         trace: list[TraceLine] = []
         stop = stop or asyncio.Event()
         services = replace(self.services, stop=stop)
-        parts = _until(stop, compiled_graph().astream(state, context=services, stream_mode=["updates", "custom"]))
+        written: Any = compiled_graph().astream(state, context=services, stream_mode=["updates", "custom"])
+        parts = _until(stop, written)
         try:
             async for mode, part in parts:
                 if mode == "custom":

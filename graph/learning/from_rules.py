@@ -6,7 +6,7 @@ All texts are in the words that were said. Sentences that ask, suppose, quote or
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -108,7 +108,8 @@ def events(sentence: str, text: str, speaker: str, said_at: datetime, place: int
     if _SUPPOSES.search(sentence):
         return
     clauses = _dated_clauses(sentence, said_at)
-    for part, when in clauses or [(sentence, stated_time(sentence, said_at))]:
+    parts: Iterable[tuple[str, TimeExpression | None]] = clauses or [(sentence, stated_time(sentence, said_at))]
+    for part, when in parts:
         felt = emotion(part)
         told, quote = (part, part) if clauses else _understandable(part, text)
         if told and (when or felt):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import deque
@@ -64,13 +65,13 @@ class VisitorAssistant(Assistant):
         self._tokens = TokenBudget(tokens_an_hour, clock)
         self._lock = threading.Lock()  # calls of programs come in threads of their own
 
-    async def stream(self, ask: Ask) -> AsyncGenerator[Event, None]:
+    async def stream(self, ask: Ask, stop: asyncio.Event | None = None) -> AsyncGenerator[Event, None]:
         """Answer one message, as `Assistant.stream` does; raise `MemoirError` if the visitor has to wait for it."""
         with self._lock:
             self._count_message()
             without = self.services.model is not None and not self._tokens.begin()
         services = replace(self.services, model=None) if without else self.services
-        async with aclosing(Assistant(services).stream(ask)) as events:
+        async with aclosing(Assistant(services).stream(ask, stop)) as events:
             async for event in events:
                 yield self._count_answer(event, without=without) if isinstance(event, Answer) else event
 
