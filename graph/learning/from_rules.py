@@ -118,7 +118,7 @@ def events(sentence: str, text: str, speaker: str, said_at: datetime, place: int
             yield LearnedMemory(dated, (Quote(place, quote),))
 
 
-def _dated_clauses(sentence: str, said_at: datetime) -> list[tuple[str, TimeExpression]]:
+def _dated_clauses(sentence: str, said_at: datetime) -> Sequence[tuple[str, TimeExpression | None]]:
     """The clauses of a sentence that names several times, each with its own; none if one cannot stand alone."""
     times = [time for time in times_in(sentence, said_at) if time.sure and time.relation == "in"]
     starts, ends = [0], list[int]()
