@@ -12,8 +12,16 @@ from scipy.stats import binomtest, bootstrap
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 
 from eval.metrics import intervals
-from eval.metrics.abstention import Table, abstention, cells, curve, table
-from eval.metrics.classification import cell, classification, predicted_kind
+from eval.metrics.confusion import (
+    Table,
+    abstention,
+    classification,
+    curve,
+    kind_cells,
+    predicted_kind,
+    refusal_cells,
+    table,
+)
 from eval.metrics.intervals import RESAMPLES, SEED, jackknife_figure, set_figures
 from eval.metrics.significance import compare, holm
 from eval.types import Figure, Gold, Prediction, Probe, Sample
@@ -40,7 +48,7 @@ def sample(answerable, abstained, confidence=0.0):
 @given(pairs)
 def test_the_weighted_figures_are_scikit_learns(pairs):
     gold, taken = zip(*pairs, strict=True)
-    ours = classification(np.array([cell(*pair) for pair in pairs]).mean(axis=0))
+    ours = classification(kind_cells(pairs).mean(axis=0))
     weighted = {"average": "weighted", "zero_division": 0}
     assert ours["classification_accuracy"] == pytest.approx(accuracy_score(gold, taken))
     assert ours["classification_precision"] == pytest.approx(precision_score(gold, taken, **weighted))
@@ -66,7 +74,7 @@ def test_a_uniform_prior_takes_no_kind(stores):
 def test_abstention_is_scikit_learns_with_abstaining_as_the_positive_class(flags):
     samples = [sample(*flag) for flag in flags]
     gold, refused = [not answerable for answerable, _ in flags], [abstained for _, abstained in flags]
-    ours = abstention(cells(refused, samples).mean(axis=0))
+    ours = abstention(refusal_cells(samples).mean(axis=0))
     if any(gold):
         assert ours["abstention_recall"] == pytest.approx(recall_score(gold, refused))
         assert ours["abstention_f1"] == pytest.approx(f1_score(gold, refused, zero_division=0))
@@ -78,10 +86,10 @@ def test_abstention_is_scikit_learns_with_abstaining_as_the_positive_class(flags
 
 def test_a_figure_over_nothing_is_not_a_number():
     answered = [sample(answerable, abstained=False) for answerable in (True, False)]
-    nothing_refused = abstention(cells([False, False], answered).mean(axis=0))
+    nothing_refused = abstention(refusal_cells(answered).mean(axis=0))
     assert np.isnan(nothing_refused["abstention_precision"])
     assert nothing_refused["abstention_f1"] == 0.0
-    all_answerable = abstention(cells([True], [sample(True, True)]).mean(axis=0))
+    all_answerable = abstention(refusal_cells([sample(True, True)]).mean(axis=0))
     assert {name for name, value in all_answerable.items() if np.isnan(value)} == {
         "abstention_precision",
         "abstention_recall",
@@ -185,14 +193,14 @@ def test_resamples_without_a_value_do_not_count_and_do_not_warn():
     samples = [sample(True, False)] * 6 + [sample(False, True)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        figures = set_figures(cells([s.prediction.abstained for s in samples], samples), abstention, ["h"] * 7)
+        figures = set_figures(refusal_cells(samples), abstention, ["h"] * 7)
     assert figures["abstention_precision"] == Figure(1.0, 1.0, 1.0, 7)
     assert figures["false_refusal_rate"] == Figure(0.0, 0.0, 0.0, 7)
 
 
 def test_a_set_figure_is_that_of_the_whole_set():
-    found = [cell(*pair) for pair in [*product(KINDS, KINDS), ("semantic", "semantic")]]
-    figures = set_figures(np.array(found), classification, ["h"] * 5)
+    found = kind_cells([*product(KINDS, KINDS), ("semantic", "semantic")])
+    figures = set_figures(found, classification, ["h"] * 5)
     assert figures["classification_accuracy"].value == pytest.approx(3 / 5)
     assert figures["classification_accuracy"].low < 3 / 5 < figures["classification_accuracy"].high
 

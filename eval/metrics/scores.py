@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from eval.metrics import abstention, answers, classification, retrieval
+from eval.metrics import answers, confusion, retrieval
 from eval.metrics.evidence import Level, Measure, Scores, Scoring, item_ranking, score_evidence
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
 from eval.types import PROACTIVE, Figure, Sample
@@ -143,13 +143,12 @@ def _text_scores(sample: Sample, scoring: Scoring) -> Scores:
 
 def _classification(samples: Sequence[Sample]) -> dict[str, Figure]:
     """The weighted figures of the set, and the accuracy as a share."""
-    kinds = {n: kinds for n, sample in enumerate(samples) if (kinds := classification.kinds(sample))}
+    kinds = {n: kinds for n, sample in enumerate(samples) if (kinds := confusion.kinds(sample))}
     if not kinds:
         return {}
     histories = _histories(samples[n] for n in kinds)
-    cells = np.array([classification.cell(*pair) for pair in kinds.values()])
     right = [float(gold == predicted) for gold, predicted in kinds.values()]
-    of_set = set_figures(cells, classification.classification, histories)
+    of_set = set_figures(confusion.kind_cells(list(kinds.values())), confusion.classification, histories)
     return of_set | mean_figures({"classification_accuracy": right}, histories)
 
 
@@ -172,13 +171,16 @@ def _by_cutoff(ks: tuple[int, ...], means: Numbers) -> dict[str, Numbers]:
 
 def _abstention(samples: Sequence[Sample]) -> dict[str, Figure]:
     """Precision over what was declined, and F1; recall and false refusals are means of scores."""
-    asked = abstention.questions(samples)
+    asked = confusion.questions(samples)
     if all(sample.probe.gold.answerable for sample in asked):
         return {}
     right = [float(not s.probe.gold.answerable) if s.prediction.declined else None for s in asked]
-    cells = abstention.cells([s.prediction.declined for s in asked], asked)
     histories = _histories(asked)
-    f1 = set_figures(cells, lambda means: {"abstention_f1": abstention.abstention(means)["abstention_f1"]}, histories)
+    f1 = set_figures(
+        confusion.refusal_cells(asked),
+        lambda shares: {"abstention_f1": confusion.abstention(shares)["abstention_f1"]},
+        histories,
+    )
     return mean_figures({"abstention_precision": right}, histories) | f1
 
 

@@ -82,18 +82,13 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     a, b = _conditions(first), _conditions(second)
     changed = {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
     both_answer = first.has_reader and second.has_reader
-    flips = tuple(_flips((before[p], after[p]) for p in common)) if both_answer else ()
-    return Comparison(first.name, second.name, len(common), changed, differences, flips)
-
-
-def _flips(pairs: Iterable[tuple[Sample, Sample]]) -> list[Flip]:
-    """The questions of which one answer is right and the other wrong."""
     flips = [
         Flip(one.probe, other.verdict.state == "right", one.prediction, other.prediction)
-        for one, other in pairs
+        for one, other in ((before[p], after[p]) for p in (common if both_answer else ()))
         if one.verdict and other.verdict and {one.verdict.state, other.verdict.state} == {"right", "wrong"}
     ]
-    return sorted(flips, key=lambda flip: flip.fixed)
+    flips.sort(key=lambda flip: flip.fixed)
+    return Comparison(first.name, second.name, len(common), changed, differences, tuple(flips))
 
 
 def _scored(run: Run, samples: Mapping[str, Sample]) -> dict[str, Scores]:

@@ -199,16 +199,14 @@ def sweep_rows(
     if by:
         groups = list(dict.fromkeys(group for report in reports.values() for group in report.by[by]))
         names = [each for name in names for each in (name, *(f"{name}, {group}" for group in groups))]
-        by_run = {label: {**figures, **_of_groups(reports[label].by[by])} for label, figures in by_run.items()}
+        for label, report in reports.items():
+            of_groups = ((group, *each) for group, figures in report.by[by].items() for each in figures.items())
+            by_run[label] = {**by_run[label], **{f"{name}, {group}": figure for group, name, figure in of_groups}}
     header, rows = _figure_table("run", by_run, _present(names, by_run), counts)
     unread = [", ".join(f"{by} {n}" for by, n in report.unreadable.items()) for report in reports.values()]
     if any(unread):
         header, rows = [*header, "unreadable replies"], [[*row, last] for row, last in zip(rows, unread, strict=True)]
     return header, rows
-
-
-def _of_groups(groups: Mapping[str, Mapping[str, Figure]]) -> dict[str, Figure]:
-    return {f"{name}, {group}": figure for group, figures in groups.items() for name, figure in figures.items()}
 
 
 def published_rows(report: Report) -> list[tuple[str, ...]]:

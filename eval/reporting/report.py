@@ -11,8 +11,8 @@ import numpy as np
 from eval.benchmarks import find
 from eval.benchmarks.types import Published
 from eval.judging.judge import Agreement, agreement
-from eval.metrics.abstention import Curve, Table, curve, table
 from eval.metrics.answers import RULE, verdict
+from eval.metrics.confusion import Curve, Table, curve, table
 from eval.metrics.scores import Scored, figures, score, without_uncounted
 from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Probe, Sample

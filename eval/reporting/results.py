@@ -214,7 +214,9 @@ def measure_papers(
     done: list[tuple[Preset, Mapping[str, Report]]] = []
     for benchmark in _with_tables(names):
         try:
-            path = data or _path(evaluator, benchmark)
+            # The files of the first edition where the table of results has several.
+            line = next((line for line in LINES if line.benchmark == benchmark.name), ResultLine(benchmark.name, ()))
+            path = data or line.path(evaluator)
         except NoData:
             if names:
                 raise
@@ -255,12 +257,6 @@ def _with_tables(names: Sequence[str]) -> list[Benchmark]:
     if unknown := [name for name in names if name not in with_tables]:
         raise UnknownBenchmark(f"{', '.join(unknown)}: no benchmark with tables; there are: {', '.join(with_tables)}")
     return [benchmark for name, benchmark in with_tables.items() if not names or name in names]
-
-
-def _path(evaluator: Evaluator, benchmark: Benchmark) -> Path:
-    """Its files; those of the first edition where the table of results has several."""
-    line = next((line for line in LINES if line.benchmark == benchmark.name), None)
-    return line.path(evaluator) if line else evaluator.data_of(benchmark)
 
 
 def _sentence(text: str) -> str:

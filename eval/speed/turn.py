@@ -42,10 +42,7 @@ Figures = dict[str, str | float]
 def run(settings: Settings, memories: int, turns: int, *, with_app: bool) -> Figures:
     """Measure chat turns (three questions to one statement, remembered) and, `with_app`, the app as a process."""
     figures: Figures = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "memories": memories, "turns": turns}
-    figures |= chat_turns(settings, memories, turns)
-    if with_app:
-        figures |= app_start()
-    return figures
+    return figures | chat_turns(settings, memories, turns) | (app_start() if with_app else {})
 
 
 def to_markdown(figures: Figures) -> str:
@@ -85,8 +82,9 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
             for line in answer.trace:
                 nodes.setdefault(line.node, []).append(line.milliseconds)
         indexer.stop()
-    figures: Figures = {"turn p50 ms": _percentile(took, 50), "turn p95 ms": _percentile(took, 95)}
-    return figures | {f"{node} p50 ms": _percentile(values, 50) for node, values in nodes.items()}
+    p50, p95 = np.percentile(took, [50, 95]).round(1).tolist()
+    medians = {f"{node} p50 ms": round(float(np.median(values)), 1) for node, values in nodes.items()}
+    return {"turn p50 ms": p50, "turn p95 ms": p95, **medians}
 
 
 def app_start() -> Figures:
@@ -129,7 +127,3 @@ def _answers(port: int) -> bool:
     with suppress(URLError, ConnectionError, TimeoutError), urlopen(f"http://127.0.0.1:{port}/", timeout=2) as page:
         return bool(page.status == 200)
     return False
-
-
-def _percentile(values: list[float], q: float) -> float:
-    return round(float(np.percentile(values, q)), 1)

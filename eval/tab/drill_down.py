@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eval import benchmarks
 from eval.benchmarks.types import Benchmark
-from eval.metrics import classification
+from eval.metrics import confusion
 from eval.metrics.scores import Scored, score
 from eval.reporting.report import AXES, CAUSES, Report, cause, report
 from eval.runs.run import Run, Runs
@@ -84,7 +84,7 @@ def _value(one: Scored, metric: str) -> float | None:
     name = metric.replace("geometric_mean@", "map@")
     name = next((of for begins, of in SET_METRICS.items() if name.startswith(begins)), name)
     if name == KIND:
-        kinds = classification.kinds(one.sample)
+        kinds = confusion.kinds(one.sample)
         return float(kinds[0] == kinds[1]) if kinds else None
     if name == DECLINED:
         return float(one.sample.prediction.declined) if one.sample.probe.is_question else None

@@ -1,16 +1,17 @@
 """The result of a run: its metrics, and the way from each of them down to one probe's evidence and trace."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
 
+from eval.metrics.intervals import INTERVALS
 from eval.reporting.render import group_rows, to_csv, to_markdown
+from eval.runs.experiment import changed_settings
 from eval.tab.downloads import Download, connect_download
 from eval.tab.drill_down import ALL, OpenRun, OpenRuns, group_names, sort_by_metric, trace_evidence
 from eval.tab.result_tabs import ResultTabs, default_metric, metric_choices
-from eval.tab.views import metric_name, render_cards, render_probe, render_run_heading, render_trace
+from eval.tab.views import metric_name, render_cards, render_probe, render_trace
 from eval.types import Sample, ShownHit
 from memory.formatting import STORE_NAMES, clip, format_count, to_json_values
 from memory.tab.parts import PRIVATE, Update, build_table, hint, render
@@ -25,76 +26,6 @@ HEADERS = ("Score", "Question", "Right answer", "Answer", "Verdict", "History", 
 CANDIDATE_HEADERS = ("Rank", "Kind", "When", "Memory", "Scores", "Outcome")
 
 Row = list[str | int | float]
-
-
-class ProbesTab:
-    """The list of probes, and the probe that is open."""
-
-    def __init__(self) -> None:
-        with gr.Row(elem_classes="memoir-filters"):
-            self.metric = gr.Dropdown(label="Metric", min_width=200, elem_id="eval-probe-metric")
-            self.group = gr.Dropdown(label="Group", min_width=200, elem_id="eval-probe-group")
-        self.where = gr.HTML(padding=False, elem_id="eval-where")
-        self.table = build_table(
-            "eval-probes", "Probes", HEADERS, widths=(8, 36, 22, 24, 10, 0, 0), clickable=True, show_label=False
-        )
-        self.question = gr.HTML(padding=False, elem_id="eval-question")
-        self.evidence = gr.HTML(padding=False, elem_id="eval-evidence")
-        widths = (7, 12, 11, 40, 18, 12)
-        self.candidates = build_table(
-            "eval-ranking", "Candidates, best first", CANDIDATE_HEADERS, widths=widths, visible=False
-        )
-        self.trace = gr.HTML(padding=False, elem_id="eval-trace")
-        self.probe_outputs: list[Any] = [self.question, self.evidence, self.candidates, self.trace]
-        self.outputs: list[Any] = [self.metric, self.group, self.where, self.table, *self.probe_outputs]
-
-    def show(self, run: OpenRun, metric: str | None, group: str = ALL) -> Update:
-        """List the probes of a group, lowest metric first; none is open."""
-        has_reader = run.run.has_reader
-        probes = sort_by_metric(run.scored, metric or "", group, has_reader=has_reader)
-        more = f" (only the first {MAX_LISTED:,} are listed)" if len(probes) > MAX_LISTED else ""
-        count, name = format_count(len(probes), "probe"), metric_name(metric or "")
-        groups = group_names(run.samples, has_reader=has_reader)
-        return {
-            self.metric: gr.Dropdown(metric_choices(run.report), value=metric),
-            self.group: gr.Dropdown(groups, value=group),
-            self.where: hint(f"{count}, lowest {name} first{more}. Click one to open it."),
-            self.table: [_probe_row(sample, value, has_reader) for sample, value in probes[:MAX_LISTED]],
-            self.question: "",
-            self.evidence: "",
-            self.candidates: gr.Dataframe(visible=False),
-            self.trace: "",
-        }
-
-    def show_probe(self, sample: Sample, texts: Mapping[str, str], *, has_reader: bool) -> Update:
-        """Open a probe; `texts` are the texts of its history by id."""
-        rows = [_candidate_row(rank, hit) for rank, hit in enumerate(sample.prediction.shown, 1)]
-        return {
-            self.question: render_probe(sample, has_reader=has_reader),
-            self.evidence: render("evidence.html", pieces=trace_evidence(sample, texts)),
-            self.candidates: gr.Dataframe(rows, visible=bool(rows)),
-            self.trace: render_trace(sample),
-        }
-
-
-def _probe_row(sample: Sample, value: float | None, has_reader: bool) -> Row:
-    probe, prediction = sample.probe, sample.prediction
-    return [
-        "" if value is None else round(value, 3),
-        clip(probe.question, 160),
-        clip(next(iter(probe.gold.answers), ""), 90) if probe.gold.answerable else "(cannot be answered)",
-        clip(prediction.answer, 120) if not prediction.abstained else "(declined)",
-        sample.verdict.state if sample.verdict and has_reader else "",
-        prediction.history_id,
-        probe.id,
-    ]
-
-
-def _candidate_row(rank: int, hit: ShownHit) -> Row:
-    scores = " ".join(f"{name} {value:.2f}" for name, value in hit.scores.items())
-    speaker = f"{hit.speaker}: " if hit.speaker else ""
-    outcome = "read" if hit.kept else hit.why
-    return [rank, STORE_NAMES[hit.store], hit.said_at[:10], clip(speaker + hit.text, 260), scores, outcome]
 
 
 class ResultPanel:
@@ -114,27 +45,41 @@ class ResultPanel:
             with gr.Tabs(elem_id="eval-tabs") as self.tabs:
                 self.report = ResultTabs()
                 with gr.Tab("Probes", id="probes"):
-                    self.probes = ProbesTab()
-        self._connect()
-
-    @property
-    def outputs(self) -> list[Any]:
+                    probe = self._build_probes()
+        self.listing: list[Any] = [self.tabs, self.metric, self.group, self.where, self.probes, *probe]
+        self.outputs: list[Any] = [self.name, self.body, self.heading, self.cards, *self.report.outputs, *self.listing]
         """The components that `show` updates."""
-        parts = [*self.report.outputs, *self.probes.outputs]
-        return [self.name, self.body, self.heading, self.cards, self.tabs, *parts]
+        self._connect(probe)
 
-    def _connect(self) -> None:
-        report, probes, name = self.report, self.probes, self.name
-        listing = [self.tabs, *probes.outputs]
+    def _build_probes(self) -> list[Any]:
+        """Build the list of probes and the probe that is open; returns what shows the latter."""
+        with gr.Row(elem_classes="memoir-filters"):
+            self.metric = gr.Dropdown(label="Metric", min_width=200, elem_id="eval-probe-metric")
+            self.group = gr.Dropdown(label="Group", min_width=200, elem_id="eval-probe-group")
+        self.where = gr.HTML(padding=False, elem_id="eval-where")
+        self.probes = build_table(
+            "eval-probes", "Probes", HEADERS, widths=(8, 36, 22, 24, 10, 0, 0), clickable=True, show_label=False
+        )
+        self.question = gr.HTML(padding=False, elem_id="eval-question")
+        self.evidence = gr.HTML(padding=False, elem_id="eval-evidence")
+        widths = (7, 12, 11, 40, 18, 12)
+        self.candidates = build_table(
+            "eval-ranking", "Candidates, best first", CANDIDATE_HEADERS, widths=widths, visible=False
+        )
+        self.trace = gr.HTML(padding=False, elem_id="eval-trace")
+        return [self.question, self.evidence, self.candidates, self.trace]
+
+    def _connect(self, probe: list[Any]) -> None:
+        report, name, listing = self.report, self.name, self.listing
         axes = [name, report.axis, report.metric]
         gr.on([report.axis.input, report.metric.input], self.show_axis, axes, [report.plot, report.groups], **PRIVATE)
-        lists = [name, probes.metric, probes.group]
-        gr.on([probes.metric.input, probes.group.input], self.list_probes, lists, listing, **PRIVATE)
+        lists = [name, self.metric, self.group]
+        gr.on([self.metric.input, self.group.input], self.list_probes, lists, listing, **PRIVATE)
         report.metrics.select(self.list_of_metric, name, listing, **PRIVATE)
         report.groups.select(self.list_of_group, axes, listing, **PRIVATE)
         report.abstention.select(self.list_of_abstention, [name, report.metric], listing, **PRIVATE)
         report.causes.select(self.list_of_cause, [name, report.metric], listing, **PRIVATE)
-        opened = probes.table.select(self.show_probe, name, probes.probe_outputs, **PRIVATE)
+        opened = self.probes.select(self.show_probe, name, probe, **PRIVATE)
         opened.then(None, js=SCROLL_TO_PROBE)
 
     def show(self, name: str) -> Update:
@@ -144,10 +89,15 @@ class ResultPanel:
         return {
             self.name: name,
             self.body: gr.Column(visible=True),
-            self.heading: render_run_heading(report),
+            self.heading: render(
+                "run_heading.html",
+                report=report,
+                settings=", ".join(changed_settings(report.settings)),
+                intervals=f"{INTERVALS}.",
+            ),
             self.cards: render_cards(report),
             **self.report.show(report),
-            **self.probes.show(run, default_metric(report)),
+            **self._list(run, default_metric(report)),
         }
 
     def hide(self) -> Update:
@@ -170,7 +120,25 @@ class ResultPanel:
 
     def list_probes(self, name: str, metric: str | None, group: str | None) -> Update:
         """Turn to the probes of a group."""
-        return {self.tabs: gr.Tabs(selected="probes"), **self.probes.show(self.runs.open(name), metric, group or ALL)}
+        return {self.tabs: gr.Tabs(selected="probes"), **self._list(self.runs.open(name), metric, group or ALL)}
+
+    def _list(self, run: OpenRun, metric: str | None, group: str = ALL) -> Update:
+        """List the probes of a group, lowest metric first; none is open."""
+        has_reader = run.run.has_reader
+        probes = sort_by_metric(run.scored, metric or "", group, has_reader=has_reader)
+        more = f" (only the first {MAX_LISTED:,} are listed)" if len(probes) > MAX_LISTED else ""
+        count, name = format_count(len(probes), "probe"), metric_name(metric or "")
+        groups = group_names(run.samples, has_reader=has_reader)
+        return {
+            self.metric: gr.Dropdown(metric_choices(run.report), value=metric),
+            self.group: gr.Dropdown(groups, value=group),
+            self.where: hint(f"{count}, lowest {name} first{more}. Click one to open it."),
+            self.probes: [_probe_row(sample, value, has_reader) for sample, value in probes[:MAX_LISTED]],
+            self.question: "",
+            self.evidence: "",
+            self.candidates: gr.Dataframe(visible=False),
+            self.trace: "",
+        }
 
     def list_of_metric(self, name: str, event: gr.SelectData) -> Update:
         """List the probes of the metric that was clicked."""
@@ -196,4 +164,30 @@ class ResultPanel:
         run = self.runs.open(name)
         history, probe = (str(cell) for cell in event.row_value[-2:])
         sample = run.find_sample(history, probe)
-        return self.probes.show_probe(sample, self.runs.texts(run, history), has_reader=run.run.has_reader)
+        rows = [_candidate_row(rank, hit) for rank, hit in enumerate(sample.prediction.shown, 1)]
+        return {
+            self.question: render_probe(sample, has_reader=run.run.has_reader),
+            self.evidence: render("evidence.html", pieces=trace_evidence(sample, self.runs.texts(run, history))),
+            self.candidates: gr.Dataframe(rows, visible=bool(rows)),
+            self.trace: render_trace(sample),
+        }
+
+
+def _probe_row(sample: Sample, value: float | None, has_reader: bool) -> Row:
+    probe, prediction = sample.probe, sample.prediction
+    return [
+        "" if value is None else round(value, 3),
+        clip(probe.question, 160),
+        clip(next(iter(probe.gold.answers), ""), 90) if probe.gold.answerable else "(cannot be answered)",
+        clip(prediction.answer, 120) if not prediction.abstained else "(declined)",
+        sample.verdict.state if sample.verdict and has_reader else "",
+        prediction.history_id,
+        probe.id,
+    ]
+
+
+def _candidate_row(rank: int, hit: ShownHit) -> Row:
+    scores = " ".join(f"{name} {value:.2f}" for name, value in hit.scores.items())
+    speaker = f"{hit.speaker}: " if hit.speaker else ""
+    outcome = "read" if hit.kept else hit.why
+    return [rank, STORE_NAMES[hit.store], hit.said_at[:10], clip(speaker + hit.text, 260), scores, outcome]

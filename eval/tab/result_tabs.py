@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from eval.metrics.abstention import Curve
-from eval.reporting.render import (
-    GROUP_METRICS,
-    PUBLISHED_HEADER,
-    abstention_rows,
-    format_fraction,
-    group_rows,
-    headlines,
-    metric_rows,
-    published_rows,
-    timing_rows,
-)
+from eval.metrics.confusion import Curve
+from eval.reporting import render as reports
 from eval.reporting.report import AXES, Report
 from eval.tab.views import PLAIN_NAMES, metric_name
 from eval.types import Figure
@@ -45,14 +35,15 @@ def table_value(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dict
 
 def metric_choices(report: Report) -> list[tuple[str, str]]:
     """The metrics of a report as choices, the headline ones first."""
-    known = [name for name, _ in headlines(report, len(report.metrics))]
+    known = [name for name, _ in reports.headlines(report, len(report.metrics))]
     first = [name for name in PLAIN_NAMES if name in known]
     return [(metric_name(name), name) for name in dict.fromkeys([*first, *report.metrics])]
 
 
 def default_metric(report: Report) -> str | None:
     """The metric that is shown first."""
-    return next((m for m in GROUP_METRICS if m in report.metrics), next((m for _, m in metric_choices(report)), None))
+    metrics = [name for _, name in metric_choices(report)]
+    return next((name for name in reports.GROUP_METRICS if name in metrics), next(iter(metrics), None))
 
 
 class ResultTabs:
@@ -94,23 +85,24 @@ class ResultTabs:
         ]
         axis, metric = next(iter(axes), None), default_metric(report)
         metrics = {name: report.metrics[name] for _, name in metric_choices(report)}
-        rows = [(metric_name(metric), value, n, metric) for metric, value, n in metric_rows(metrics)]
-        published, nodes = published_rows(report), {k: v for k, v in report.timing.items() if isinstance(v, Mapping)}
+        rows = [(metric_name(metric), value, n, metric) for metric, value, n in reports.metric_rows(metrics)]
+        published = reports.published_rows(report)
+        nodes = {node: took for node, took in report.timing.items() if isinstance(took, Mapping)}
         return {
             self.axis: gr.Radio(axes, value=axis),
             self.metric: gr.Dropdown(metric_choices(report), value=metric),
             **self.show_axis(report, axis, metric),
             self.metrics: table_value(("what", "value [95 %]", "questions", "metric"), rows),
             self.published_remark: hint(MEASURED_BY_OTHERS if published else NOT_PUBLISHED),
-            self.published: gr.Dataframe(table_value(PUBLISHED_HEADER, published), visible=bool(published)),
+            self.published: gr.Dataframe(table_value(reports.PUBLISHED_HEADER, published), visible=bool(published)),
             self.abstention_remark: hint("" if report.abstention else NO_READER),
-            self.abstention: _table(abstention_rows(report)),
+            self.abstention: _table(reports.abstention_rows(report)),
             self.curve: _plot(draw_abstention(report.curve) if report.curve is not None else None),
             self.errors_remark: hint(_describe_errors(report)),
             self.causes: _table([(name, n) for name, n in report.causes.items() if n]),
             self.skips: _table(list(report.skips.items())),
             self.nodes: _plot(draw_timing(nodes) if nodes else None),
-            self.timing: table_value(("step", "p50", "p95"), timing_rows(report.timing)),
+            self.timing: table_value(("step", "p50", "p95"), reports.timing_rows(report.timing)),
             self.costs: hint(_describe_costs(report)),
         }
 
@@ -118,7 +110,7 @@ class ResultTabs:
         """Show the groups of an axis by a metric."""
         groups = report.by.get(axis or "", {})
         values = {name: figures[metric] for name, figures in groups.items() if metric and metric in figures}
-        header, rows = group_rows(groups, axis or "", metric)
+        header, rows = reports.group_rows(groups, axis or "", metric)
         figure = draw_groups(metric_name(metric or ""), values) if values else None
         return {
             self.plot: _plot(figure),
@@ -149,7 +141,7 @@ def _describe_costs(report: Report) -> str:
     if agreement is not None and agreement.share is None:
         parts.append("No answer was judged by both judge and rule.")
     elif agreement is not None:
-        kappa = f", kappa {format_fraction(agreement.kappa)}" if agreement.kappa is not None else ""
+        kappa = f", kappa {reports.format_fraction(agreement.kappa)}" if agreement.kappa is not None else ""
         parts.append(f"Judge and rule agree on {agreement.share:.0%} of {agreement.n:,}{kappa}.")
     return " ".join([*parts, f"Measured on {report.machine}."])
 

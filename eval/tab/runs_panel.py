@@ -10,20 +10,12 @@ from eval.benchmarks import BENCHMARKS
 from eval.rating import sheet
 from eval.rating.sheet import Reply
 from eval.rating.summary import summarise, to_markdown
-from eval.reporting.compare import (
-    COMPARISON_HEADER,
-    COMPARISON_NOTE,
-    FLIP_HEADER,
-    compare_runs,
-    comparison_markdown,
-    comparison_rows,
-    flip_rows,
-)
+from eval.reporting import compare as comparing
 from eval.runs.experiment import changed_settings
 from eval.runs.run import Run, Runs
 from eval.tab.downloads import Download, connect_download
 from eval.tab.drill_down import count_answers
-from eval.tab.views import describe_run, metric_name, render_run_card, screen_order
+from eval.tab.views import metric_name, screen_order
 from memory.errors import MemoirError
 from memory.formatting import format_time
 from memory.tab.parts import PRIVATE, Update, build_table, hint, render
@@ -84,8 +76,8 @@ class RatingPanel:
 
 
 HEADERS = ("Started", "Benchmark", "Portion", "Answers", "State", "Changed settings", "Run")
-FLIPS = tuple(name.capitalize() for name in FLIP_HEADER)
-DIFFERENCES = ("what", *COMPARISON_HEADER[1:], "metric")
+FLIPS = tuple(name.capitalize() for name in comparing.FLIP_HEADER)
+DIFFERENCES = ("what", *comparing.COMPARISON_HEADER[1:], "metric")
 
 
 class RunsPanel:
@@ -119,18 +111,16 @@ class RunsPanel:
             self.download = gr.Button(
                 "Download Markdown", size="sm", scale=0, min_width=160, visible=False, elem_id="eval-compare-markdown"
             )
+        selection = [self.selected, self.card, self.actions, self.other, self.compare, self.rating, self.confirm]
+        comparison = [self.outcome, self.flips, self.differences, self.download]
+        self.outputs: list[Any] = [self.table, *selection, *comparison]
+        """The components that the handlers update."""
         both = [self.selected, self.other]
         self.table.select(self.select, None, self.outputs, **PRIVATE)
         self.compare.click(self.show_comparison, both, self.outputs, **PRIVATE)
         connect_download(self.download, self.export_comparison, both)
         delete.click(self.ask_to_delete, self.selected, [self.warning, self.confirm], **PRIVATE)
         cancel.click(lambda: gr.Group(visible=False), None, self.confirm, **PRIVATE)
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that the handlers update."""
-        selection = [self.selected, self.card, self.actions, self.other, self.compare, self.rating, self.confirm]
-        return [self.table, *selection, self.outcome, self.flips, self.differences, self.download]
 
     def show(self) -> Update:
         """List the runs, none selected."""
@@ -141,7 +131,7 @@ class RunsPanel:
     def _show_selection(self, run: Run | None) -> Update:
         return {
             self.selected: run.name if run else "",
-            self.card: render_run_card(run) if run else "",
+            self.card: _card(run) if run else "",
             self.actions: gr.Row(visible=run is not None),
             self.rating: gr.Column(visible=run is not None and run.has_reader),
             self.confirm: gr.Group(visible=False),
@@ -155,7 +145,10 @@ class RunsPanel:
         """Show the run whose row was clicked, and those it can be compared with."""
         run = self.runs.get(str(event.row_value[-1]))
         others = [r for r in self.runs.all() if r.spec.benchmark == run.spec.benchmark and r.name != run.name]
-        choices = [(describe_run(other), other.name) for other in others]
+        choices = [
+            (f"{_started(other)} · {other.spec.portion} · {_changed(other) or 'default settings'}", other.name)
+            for other in others
+        ]
         return {
             **self._show_selection(run),
             self.other: gr.Dropdown(choices, value=choices[0][1] if choices else None, interactive=bool(choices)),
@@ -166,12 +159,12 @@ class RunsPanel:
         """Compare the selected run with another."""
         if not other:
             raise MemoirError("There is no other run of this benchmark to compare with.")
-        comparison = compare_runs(self.runs.get(name), self.runs.get(other))
-        differences = sorted(comparison_rows(comparison), key=lambda row: screen_order(row[0]))
+        comparison = comparing.compare_runs(self.runs.get(name), self.runs.get(other))
+        differences = sorted(comparing.comparison_rows(comparison), key=lambda row: screen_order(row[0]))
         rows = [[metric_name(row[0]), *row[1:], row[0]] for row in differences]
-        flips = [list(row) for row in flip_rows(comparison)]
+        flips = [list(row) for row in comparing.flip_rows(comparison)]
         return {
-            self.outcome: render("run_comparison.html", comparison=comparison, note=COMPARISON_NOTE),
+            self.outcome: render("run_comparison.html", comparison=comparison, note=comparing.COMPARISON_NOTE),
             self.flips: gr.Dataframe(flips, visible=bool(flips)),
             self.differences: gr.Dataframe(rows, visible=True),
             self.download: gr.Button(visible=True),
@@ -179,7 +172,7 @@ class RunsPanel:
 
     def export_comparison(self, name: str, other: str) -> Download:
         """Write the comparison as Markdown."""
-        text = comparison_markdown(compare_runs(self.runs.get(name), self.runs.get(other)))
+        text = comparing.comparison_markdown(comparing.compare_runs(self.runs.get(name), self.runs.get(other)))
         return {"name": f"{name}-compared.md", "type": "text/markdown", "text": text}
 
     def ask_to_delete(self, name: str) -> Update:
@@ -192,5 +185,22 @@ class RunsPanel:
 def _row(run: Run) -> list[str | int]:
     benchmark, spec = BENCHMARKS.get(run.spec.benchmark), run.spec
     title, state = benchmark.title if benchmark else spec.benchmark, "finished" if run.is_done else "unfinished"
-    started, changed = format_time(run.created.astimezone()), ", ".join(changed_settings(spec.settings))
-    return [started, title, spec.portion, count_answers(run), state, changed, run.name]
+    return [_started(run), title, spec.portion, count_answers(run), state, _changed(run), run.name]
+
+
+def _card(run: Run) -> str:
+    values = {
+        "Started": _started(run),
+        "State": "finished" if run.is_done else "unfinished; run again with the same settings to continue",
+        "Settings": _changed(run) or "default",
+        "Data": run.spec.data,
+    }
+    return render("run_card.html", name=run.name, values=values)
+
+
+def _started(run: Run) -> str:
+    return format_time(run.created.astimezone())
+
+
+def _changed(run: Run) -> str:
+    return ", ".join(changed_settings(run.spec.settings))

@@ -2,11 +2,8 @@
 
 from markupsafe import Markup
 
-from eval.metrics.intervals import INTERVALS
 from eval.reporting.render import METRICS, format_fraction, headlines
 from eval.reporting.report import Report
-from eval.runs.experiment import changed_settings
-from eval.runs.run import Run
 from eval.tab.runner import Plan, RunStatus
 from eval.types import Sample
 from memory.formatting import clip, format_count, format_duration, format_time
@@ -55,12 +52,6 @@ def _describe_step(status: RunStatus) -> str:
     if status.done == status.resumed:
         return f"{done} already answered" if status.resumed else f"{done} · storing the first history…"
     return f"{done} · history {clip(status.history, 40)}"
-
-
-def render_run_heading(report: Report) -> Markup:
-    """Render which run a report is about: benchmark, portion, machine and changed settings."""
-    settings = ", ".join(changed_settings(report.settings))
-    return render("run_heading.html", report=report, settings=settings, intervals=f"{INTERVALS}.")
 
 
 def render_cards(report: Report) -> Markup:
@@ -116,20 +107,3 @@ def render_trace(sample: Sample) -> Markup:
     took, lines = sample.prediction.milliseconds, (line.partition(": ") for line in sample.prediction.trace)
     steps = [(node, decided, took.get(node)) for node, _, decided in lines]
     return render("trace.html", steps=steps, total=sample.prediction.response_ms)
-
-
-def render_run_card(run: Run) -> Markup:
-    """Render a run that is selected in the list."""
-    values = {
-        "Started": format_time(run.created.astimezone()),
-        "State": "finished" if run.is_done else "unfinished; run again with the same settings to continue",
-        "Settings": ", ".join(changed_settings(run.spec.settings)) or "default",
-        "Data": run.spec.data,
-    }
-    return render("run_card.html", name=run.name, values=values)
-
-
-def describe_run(run: Run) -> str:
-    """Write a run as a choice: its time, its portion and its changed settings."""
-    changed = ", ".join(changed_settings(run.spec.settings)) or "default settings"
-    return f"{format_time(run.created.astimezone())} · {run.spec.portion} · {changed}"

@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from eval.benchmarks.perltqa.adapter import LabelledQuestion, labelled_questions
-from eval.metrics.classification import cell, classification
+from eval.metrics.confusion import classification, kind_cells
 from eval.play.understanding.trained_kinds import KINDS, TrainedKinds, Training, digest
-from eval.types import Watch
+from eval.types import Kind, Watch
 from memory.errors import MemoirError
 
 INSTRUCTION = (
@@ -80,7 +78,7 @@ def train(path: Path, folder: Path, plan: Plan, watch: Watch) -> Trained:
     classifier.save()
     tested, kinds = parts["test"], [question.kind for question in parts["training"]]
     most = max(KINDS, key=kinds.count)
-    always = _mean([cell(question.kind, most) for question in tested])
+    always = _figures([(question.kind, most) for question in tested])
     return Trained({p: len(q) for p, q in parts.items()}, epoch, validation, _measure(classifier, tested), always)
 
 
@@ -157,8 +155,8 @@ def _measure(classifier: TrainedKinds, questions: Sequence[LabelledQuestion]) ->
     classifier.model.eval()
     found = classifier.probabilities([question.text for question in questions])
     pairs = zip(questions, found, strict=True)
-    return _mean([cell(question.kind, KINDS[int(p[1] >= p[0])]) for question, p in pairs])
+    return _figures([(question.kind, KINDS[int(p[1] >= p[0])]) for question, p in pairs])
 
 
-def _mean(cells: Sequence[Sequence[float]]) -> dict[str, float]:
-    return {name: float(value) for name, value in classification(np.array(cells).mean(0)).items()}
+def _figures(kinds: Sequence[tuple[Kind, Kind]]) -> dict[str, float]:
+    return {name: float(value) for name, value in classification(kind_cells(kinds).mean(0)).items()}

@@ -7,6 +7,7 @@ each memory, and the memories. Scoring, reranking and the time filter run anew, 
 from __future__ import annotations
 
 import asyncio
+import functools
 import multiprocessing
 import os
 import signal
@@ -17,7 +18,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -142,7 +142,7 @@ class Player:
         self._experiment = experiment
         self._models = models
         self._folder = TemporaryDirectory(prefix="memoir-tune-")
-        self._played: dict[int, RetrievalUnderTest] = {}
+        self._memory = functools.cache(self._play)
 
     def measure(self, constants: Constants, parts: Collection[Part]) -> PartValues:
         """The values of every probe with evidence in these parts, in the order of the histories."""
@@ -151,18 +151,16 @@ class Player:
         for number, (part, history) in enumerate(self._work):
             if part in parts:
                 probes = [probe for probe in history.probes if probe.counted and probe.gold.evidence]
-                samples = self._memory(number, history).find(probes, pipeline)
+                samples = self._memory(number).find(probes, pipeline)
                 found[part].extend(_values(part.benchmark, samples))
         return dict(found)
 
-    def _memory(self, number: int, history: History) -> RetrievalUnderTest:
-        if number not in self._played:
-            home = Path(self._folder.name) / str(number)
-            home.mkdir()
-            memory = RetrievalUnderTest(home, history, self._experiment, self._models)
-            memory.remember(history.sessions, history.memories)
-            self._played[number] = memory
-        return self._played[number]
+    def _play(self, number: int) -> RetrievalUnderTest:
+        home, history = Path(self._folder.name) / str(number), self._work[number][1]
+        home.mkdir()
+        memory = RetrievalUnderTest(home, history, self._experiment, self._models)
+        memory.remember(history.sessions, history.memories)
+        return memory
 
 
 def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
@@ -217,7 +215,7 @@ def play(
             stack.enter_context(ProcessPoolExecutor(1, context, _start, (share, experiment, cache, jobs)))
             for share in _shares(work, jobs)
         ]
-        yield Measurements(partial(_ask_all, pools))
+        yield Measurements(functools.partial(_ask_all, pools))
 
 
 def _ask_all(pools: Sequence[ProcessPoolExecutor], constants: Constants, parts: Collection[Part]) -> list[PartValues]:
