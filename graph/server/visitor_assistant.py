@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import deque
@@ -21,8 +22,8 @@ TOKENS_SECONDS = 3600.0
 """Seconds after which a visitor may use the chat model's tokens anew; they begin with the first answer."""
 
 ANSWER_TOKENS = 4_000
-"""Tokens that an answer is counted as while it is made, and for good if it is stopped or fails: a usual prompt has some
-2,400, the reply at most 1,000, and its check some more."""
+"""Tokens that an answer is counted as while it is made, and for good if it fails or is stopped before its first word: a
+usual prompt has some 2,400, the reply at most 1,000, and its check some more."""
 
 TOO_MANY = "This demo takes at most {} messages in ten minutes. Your message was not stored. Send it again in {}."
 USED_UP = "You have used the demo's chat model as much as a visitor may in an hour. Memoir answers without it for {}."
@@ -64,13 +65,13 @@ class VisitorAssistant(Assistant):
         self._tokens = TokenBudget(tokens_an_hour, clock)
         self._lock = threading.Lock()  # calls of programs come in threads of their own
 
-    async def stream(self, ask: Ask) -> AsyncGenerator[Event, None]:
+    async def stream(self, ask: Ask, stop: asyncio.Event | None = None) -> AsyncGenerator[Event, None]:
         """Answer one message, as `Assistant.stream` does; raise `MemoirError` if the visitor has to wait for it."""
         with self._lock:
             self._count_message()
             without = self.services.model is not None and not self._tokens.begin()
         services = replace(self.services, model=None) if without else self.services
-        async with aclosing(Assistant(services).stream(ask)) as events:
+        async with aclosing(Assistant(services).stream(ask, stop)) as events:
             async for event in events:
                 yield self._count_answer(event, without=without) if isinstance(event, Answer) else event
 
