@@ -124,7 +124,7 @@ class _Stopped(Exception):  # the user wants no reply; nobody sees it
     """The reply was stopped before anything of it was there."""
 
 
-async def _until(stop: asyncio.Event, parts: AsyncIterator[Part]) -> AsyncGenerator[Part, None]:
+async def _until(stop: asyncio.Event, parts: AsyncIterator[Any]) -> AsyncGenerator[Part, None]:
     """The parts of a turn; those of a reply that has begun go on to their end, which comes soon once `stop` is set.
 
     Raises:

@@ -22,8 +22,8 @@ TOKENS_SECONDS = 3600.0
 """Seconds after which a visitor may use the chat model's tokens anew; they begin with the first answer."""
 
 ANSWER_TOKENS = 4_000
-"""Tokens that an answer is counted as while it is made, and for good if it is stopped or fails: a usual prompt has some
-2,400, the reply at most 1,000, and its check some more."""
+"""Tokens that an answer is counted as while it is made, and for good if it fails or is stopped before its first word: a
+usual prompt has some 2,400, the reply at most 1,000, and its check some more."""
 
 TOO_MANY = "This demo takes at most {} messages in ten minutes. Your message was not stored. Send it again in {}."
 USED_UP = "You have used the demo's chat model as much as a visitor may in an hour. Memoir answers without it for {}."

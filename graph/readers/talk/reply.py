@@ -80,7 +80,7 @@ async def speak(
         lambda text, restart: write(Token(text, restart=restart)),
         has_lists=_LIST.search(ask.text) is not None,
     )
-    reply = Completion("")
+    reply = Completion("", size)  # what it costs at least, if it is stopped or breaks off
     try:
         reply = await _until(services.stop, _ask(model, content, shown, settings.model, settings.reply_tokens))
     except Stopped:
@@ -98,7 +98,7 @@ async def speak(
         try:
             checked, cost = await _until(services.stop, check(model, content, answer, shown.cited))
         except Stopped:
-            checked = Checked(fault="stopped")
+            checked, cost = Checked(fault="stopped"), Completion("", size)
         notices += [UNCHECKED] if checked.fault else []
         answer = cite(answer, checked.sources, shown.cited)
     scores = {hit.memory.id: hit.scores for hit in hits}
