@@ -71,7 +71,7 @@ def test_what_was_said_in_the_second_person(said, told):
 
 def test_what_is_known_about_the_user(ida):
     told = ("i love rowing", "My sister is called Wen.", "i live in leeds", "im allergic to wasps", "I'm a nurse")
-    for text in (*told, "my brother and his wife expect twins in december"):
+    for text in (*told, "my brother and his wife expect twins in september"):
         ida.say(text)
     known = ida.again(now=ida.now + timedelta(days=3)).say("what do you know about me?")
     assert known.reading.answer.splitlines() == [
@@ -81,7 +81,7 @@ def test_what_is_known_about_the_user(ida):
         "- Wen is your sister. [3]",
         "- You like rowing. [4]",
         "- You are allergic to wasps. [5]",
-        "- December 2024: “my brother and his wife expect twins in december” [6]",
+        "- September 2024: “my brother and his wife expect twins in september” [6]",
     ]
     assert [citation.number for citation in known.reading.citations] == [1, 2, 3, 4, 5, 6]
 
