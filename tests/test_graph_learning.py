@@ -24,6 +24,7 @@ from graph.models.calls import Unreachable
 from graph.models.registry import chat_model
 from graph.models.tokens import estimated_tokens
 from graph.settings import Settings
+from graph.understanding.times import stated_time
 from memory.bank import journal, learning_queue
 from memory.bank.bank import Bank
 from memory.bank.corrections import edit, mark_wrong
@@ -243,7 +244,8 @@ def tell(bank, *said, name="a", source="import"):
 def chat(bank, *said, name="a", at=JULY, learned=()):
     """A chat that is over; every other turn is the persona's, and of the user's each is a memory."""
     sides = (("You", "user"), ("Iris", "assistant"))
-    turns = tuple(TurnDraft(*sides[n % 2], text, at, recallable=not n % 2) for n, text in enumerate(said))
+    events = [when and when.span for when in (stated_time(text, at) for text in said)]
+    turns = tuple(TurnDraft(*sides[n % 2], t, at, recallable=not n % 2, event=events[n]) for n, t in enumerate(said))
     bank.remember(1, [SessionDraft(turns, at, external_id=name, source="chat", learned=learned)])
     learning_queue.close_chats(bank)
 

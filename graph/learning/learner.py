@@ -17,7 +17,7 @@ from memory.bank import learning_queue
 from memory.bank.queries.told import known_facts, name_told, upcoming
 from memory.errors import MemoirError
 from memory.formatting import format_count
-from memory.types import SUMMARY, LearnedMemory, WriteCounts
+from memory.types import LearnedMemory, WriteCounts
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -33,8 +33,8 @@ LOOK_EVERY = 60.0
 BATCH = 64
 """Sessions that are fetched at a time."""
 
-PLANS = 24
-"""Most of what was told of days to come that is looked at: plans, and the lines that tell of them."""
+PLANS = 12
+"""Most plans that are looked at."""
 
 BY_RULES = "sessions by rules instead of the chat model"
 """What the journal calls them."""
@@ -118,7 +118,7 @@ def _background(bank: Bank, session: PendingSession, turns: Sequence[SessionTurn
     """What was known when a session ended."""
     ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
     persona = session.persona_id
-    plans = (m for m in upcoming(bank, persona, ended, PLANS) if m.store == "event" and m.attribute != SUMMARY)
+    plans = (m for m in upcoming(bank, persona, ended, PLANS) if m.store == "event")
     known = [*plans, *known_facts(bank, persona, ended)]
     return Excerpt((), name_told(bank, persona, ended), known, learning_queue.learned_before(bank, session))
 

@@ -33,10 +33,11 @@ OF_USER = (
 IS_PLAN = f"""(m.event_end > :at AND (m.said_at IS NULL OR m.said_at < m.event_start)
     AND m.attribute NOT IN ('{QUESTION}', '{SUMMARY}') AND (m.store <> 'dialogue' OR NOT EXISTS (
         SELECT 1 FROM sources o JOIN sources p ON p.turn_id = o.turn_id JOIN memories e ON e.id = p.memory_id
-        WHERE o.memory_id = m.id AND e.store = 'event' AND e.attribute <> '{SUMMARY}' AND e.taken_back IS NULL
+        WHERE o.memory_id = m.id AND e.store = 'event' AND e.attribute <> '{SUMMARY}'
+            AND (e.taken_back IS NULL OR e.superseded_by IS NOT NULL)
             AND e.event_start < m.event_end AND e.event_end > m.event_start)))"""
 """Whether a memory `m` is of a time that was ahead when it was told ("tonight", said at night, was not) and is not over
-at `:at`. Of a turn and the event that was learned from it, the event is."""
+at `:at`. Of a turn and the event that was learned from it, the event is, or what replaced that."""
 
 
 def visible_personas(db: Database, persona_id: int) -> list[int]:
