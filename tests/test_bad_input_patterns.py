@@ -10,9 +10,10 @@ import pytest
 from graph.learning import feelings, from_rules, plain_facts
 from graph.readers.chain_of_note import citing
 from graph.readers.counting import intervals, listing, totals
+from graph.readers.talk import passages, repairs
 from graph.replies import card, second_person
 from graph.tab import messages
-from graph.understanding import acts, follow_ups, markup, passages, question, repairs, requests, sentences, times
+from graph.understanding import acts, follow_ups, markup, question, requests, sentences, times
 from graph.understanding.aliases import People
 from memory.bank.queries.listing import stands_alone
 from memory.importers.benchmarks import dialsim, longmemeval

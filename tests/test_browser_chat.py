@@ -258,12 +258,11 @@ def test_a_persona_keeps_whether_it_may_bring_memories_up(screen: Screen) -> Non
     switch.check()
 
 
-def test_a_feeling_brings_up_a_memory_whose_source_opens(screen: Screen) -> None:
+def test_a_feeling_brings_up_a_memory_whose_source_opens(app: App, screen: Screen) -> None:
     screen.make_persona("Alex")
-    screen.ask("I was so nervous before my piano exam, but breathing slowly behind the curtain helped me.")
-    screen.page.locator("#new-chat").click()
-    expect(screen.page.locator("#chat .message")).to_have_count(0)
-    screen.asked = 0
+    bank, said = Bank(app.home / "bank.db"), datetime(2026, 3, 4, 12, tzinfo=UTC)
+    told = "I was so nervous before my piano exam, but breathing slowly behind the curtain helped me."
+    bank.remember(bank.persona("Alex").id, [SessionDraft((TurnDraft("You", "user", told, said),), said, source="chat")])
     assert "breathing slowly behind the curtain" in screen.ask("I'm so nervous about my driving test tomorrow.")
     expect(screen.page.locator("#sources .memoir-source")).to_have_count(1)
 

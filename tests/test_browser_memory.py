@@ -106,6 +106,7 @@ def test_an_archive_of_chatgpt_is_looked_into_and_brought_in(screen: Screen, tmp
     expect(screen.page.locator("#upload-report")).to_contain_text("export.zip was imported", timeout=SLOW)
     expect(screen.page.locator("#persona input")).to_have_value("Memoir")
     expect(screen.page.locator("#apart input")).not_to_be_checked()
+    screen.page.keyboard.press("Escape")
     screen.page.locator("#past-chats a").first.click()
     expect(screen.page.locator("#chat .message").first).to_be_visible()
     screen.open("bring-in")

@@ -21,7 +21,7 @@ KEY = "sk-planted-0123456789abcdef"
 
 FAULTS = {
     "stalls": (Half("", "stall"), "did not answer in time"),
-    "half a stream": (Half('{"notes": [', "hang up"), "connection ended within the reply"),
+    "half a stream": (Half('{"notes": [', "hang up"), "the connection ended"),
     "half, then silence": (Half('{"notes": [', "stall"), "did not answer in time"),
     "429": (Broken(429, "{}", headers={"Retry-After": "7"}), "asks for 7 s"),
     "500": (Broken(500, "{}"), "look at its log"),

@@ -264,7 +264,7 @@ def test_openai_is_told_how_long_a_reply_may_be_in_its_own_word(monkeypatch):
     ("reply", "said"),
     [
         (Refusal("I will not read this."), r"it declined: I will not read this\."),
-        (Half("It hangs behind", "hang up"), "the connection ended within the reply"),
+        (Half("It hangs behind", "hang up"), "the connection ended"),
         (Broken(429, "{}", headers={"Retry-After": "7"}), r"429.*wait, then try again \(the server asks for 7 s\)"),
         (Broken(500, "{}"), "500.*look at its log"),
         (Broken(401, "{}"), "401.*MEMOIR_API_KEY"),
