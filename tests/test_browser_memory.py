@@ -321,9 +321,10 @@ def test_a_persona_is_renamed_and_then_deleted_with_all_that_it_knows(app: App, 
     expect(page.locator("#memory-persona input")).to_have_value("Quirina")
     expect(page.locator("#persona input")).to_have_value("Quirina")
     screen.open("persona-edit-more")
-    page.locator("#persona-edit-first-message textarea").fill("Who is out there?")
     page.locator("#persona-edit-picture input[type=file]").set_input_files(tmp_path / "red.png")
     expect(page.locator("#persona-edit-picture")).to_contain_text("red")
+    # Not earlier: the form is filled anew once the persona has its new name.
+    page.locator("#persona-edit-first-message textarea").fill("Who is out there?")
     page.locator("#persona-save").click()
     expect(page.locator("#persona-result")).to_contain_text("Saved")
     assert Bank(app.home / "bank.db").persona("Quirina").picture not in ("", first)

@@ -18,7 +18,7 @@ _END = re.compile(
     fill(
         r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]])|(?<=[.!?…][\"'”’)\]]{2}))\s+"
         rf"(?=[\"'“‘(\[]*[^\s.!?…,;a-z]|(?:(?:and|but|so|or|also) )?{_QUESTION})"
-        rf"|\s+(?=(?:and|but|so|or|also) {_QUESTION}[^.!?\n]{{0,200}}\?)"
+        rf"|(?<!\s)\s+(?=(?:and|but|so|or|also) {_QUESTION}[^.!?\n]{{0,200}}\?)"
         r"|(?<=[。！？])|\n+"
     )
 )
