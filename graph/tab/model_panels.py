@@ -96,7 +96,7 @@ class ModelPanel:
         self.described = [self.name, self.status, self.place, *fields, self.unload]
         model, server = [self.name, self.quantization], [self.place, self.address, self.model, self.key]
         listed = [self.model, self.status]
-        self.name.change(self.choose_model, model, self.described, **PRIVATE)
+        self.name.change(self.follow_name, model, self.described, **PRIVATE)
         self.place.input(self.show_fields, self.place, [*fields, self.unload], **PRIVATE).then(
             self.list_models, server, listed, **PRIVATE
         )
@@ -186,6 +186,10 @@ class ModelPanel:
         if key:
             keep_key(parse_name(name).address, key)
         return self.choose_model(name, quantization)
+
+    def follow_name(self, name: str | None, quantization: Quantization) -> Update:
+        """Choose the model of the first page's offer; one that is chosen is shown already, perhaps with its test."""
+        return UNCHANGED if (name or NONE) == self._chosen() else self.choose_model(name, quantization)
 
     def choose_model(self, name: str | None, quantization: Quantization) -> Update:
         """Say what the chosen model means, and keep its name."""
