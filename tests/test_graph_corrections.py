@@ -55,7 +55,6 @@ def corrected(text, message):
         ("I like tea.", "not tea, coffee", "I like coffee."),
         ("my dentist is on tuesday at 3", "sorry, wednesday i mean", "my dentist is on wednesday at 3"),
         ("Ana expects twins in march!", "sorry, i meant april not march for the twins", "Ana expects twins in april!"),
-        ("my sister ana is a vet", "actually she's a vet nurse", "my sister ana is a vet nurse"),
     ],
 )
 def test_what_is_right_takes_the_place_of_what_was_wrong(text, message, right):

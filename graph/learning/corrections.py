@@ -144,8 +144,8 @@ def _wrong_words(wrong: str, memory: Memory) -> re.Match[str] | None:
     return None
 
 
-def _find(words: Sequence[str], text: str, end: str = r"(?!\w)") -> re.Match[str] | None:
-    return re.search(rf"(?<!\w){re.escape(' '.join(words))}{end}", text, re.IGNORECASE)
+def _find(words: Sequence[str], text: str) -> re.Match[str] | None:
+    return re.search(rf"(?<!\w){re.escape(' '.join(words))}(?!\w)", text, re.IGNORECASE)
 
 
 def _without_repetition(right: str, wrong: str, memory: Memory) -> str:
@@ -161,10 +161,7 @@ def _without_repetition(right: str, wrong: str, memory: Memory) -> str:
 
 
 def _replace_same_kind(right: str, memory: Memory) -> str:
-    """The text with the right words in place of the only words of their kind: a time, a number or a name.
-
-    What ends a clause is made fuller by words that begin with it: "a vet" by "a vet nurse".
-    """
+    """The text with the right words in place of the only words of their kind: a time, a number or a name."""
     text, anchor = memory.text, memory.said_at
     times = times_in(text, anchor)
     bare = _BEFORE.sub("", right)
@@ -180,11 +177,6 @@ def _replace_same_kind(right: str, memory: Memory) -> str:
         places = [m for m in kind.finditer(text) if not any(t.start < m.end() and m.start() < t.end for t in times)]
         if part and len(places) == 1:
             return text[: places[0].start()] + part[0].strip() + text[places[0].end() :]
-    words = right.split()
-    for end in range(len(words) - 1, 0, -1):
-        begun = _find(words[:end], text, r"(?=\W*(?:$|[,.;!?]))")
-        if begun and content_terms(begun[0]):
-            return text[: begun.start()] + right + text[begun.end() :]
     return ""
 
 
