@@ -95,10 +95,7 @@ async def speak(
     checks = settings.check == "model" or (settings.check == "auto" and not _is_on_cpu(model))
     if checks and answer and not reply.cut and not notices:
         write(Token("", is_last=True))
-        try:
-            checked, cost = await _until(services.stop, check(model, content, answer, shown.cited))
-        except Stopped:
-            checked, cost = Checked(fault="stopped"), Completion("", size)
+        checked, cost = await _compare(services, content, shown, size)
         notices += [UNCHECKED] if checked.fault else []
         answer = cite(answer, checked.sources, shown.cited)
     scores = {hit.memory.id: hit.scores for hit in hits}
@@ -127,6 +124,15 @@ async def speak(
         "fallback": 0,
     }
     return Spoken(reading, content, figures, shown.notes, checked.fault)
+
+
+async def _compare(services: Services, content: Content, shown: StreamedReply, size: int) -> tuple[Checked, Completion]:
+    """What of a reply the lines support, and what it cost to ask, at least `size` tokens if it is stopped."""
+    assert services.model is not None
+    try:
+        return await _until(services.stop, check(services.model, content, shown.text, shown.cited))
+    except Stopped:
+        return Checked(fault="stopped"), Completion("", size)
 
 
 async def _until(stop: asyncio.Event, work: Coroutine[None, None, Result]) -> Result:
