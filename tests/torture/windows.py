@@ -66,7 +66,7 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
             thread.start()
         for thread in threads:
             thread.join()
-    outcome.done.update(users=USERS, answers=len(took), imported=0)
+    outcome.done.update(users=USERS, answers=len(took))
     if len(took) > 1:
         hundredths = quantiles(took, n=100)
         outcome.note = f"{hundredths[49]:.2f} s at the median, {hundredths[98]:.2f} s at p99, {max(took):.2f} s at most"
