@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.learning.learner import learn_from_sessions
-from graph.replies.card import example_turns, first_message
+from graph.replies.card import OF_ASSISTANT, example_turns, first_message
 from memory.search.indexer import embed_all
 from memory.types import Persona, PersonaDraft, SessionDraft, TurnDraft
 
@@ -89,10 +89,10 @@ def rosa(services, marlow):
 
 def test_a_persona_knows_itself_by_its_own_life(rosa):
     born = rosa.say("where were you born?").reading
-    assert born.answer.startswith("I was born in Trieste.")
+    assert "I was born in Trieste" in born.answer
     assert born.citations
     assert "Bologna is my home" in rosa.say("where do you live now?").reading.answer
-    assert "Carla is my sister." in rosa.say("what's your sister's name?").reading.answer
+    assert "My sister Carla" in rosa.say("what's your sister's name?").reading.answer
     assert rosa.again().say("who is carla?").reading.answer == "Carla is my sister. [1]"
     introduced = rosa.again().say("hi! who are you?").reading
     assert "I'm Nonna Rosa. " in introduced.answer
@@ -111,7 +111,7 @@ def test_a_persona_knows_itself_by_its_card(services, marlow):
 
 
 def test_a_program_is_asked_for_what_it_was_told_and_has_no_life(services, marlow):
-    described = PersonaDraft("Notes", description="An assistant that remembers.")
+    described = PersonaDraft("Notes", description=OF_ASSISTANT)
     notes = replace(marlow, persona=services.bank.create_persona(described))
     notes.say("the twins are due in March")
     notes.say("thx you're a star")

@@ -10,7 +10,7 @@ from itertools import islice
 from graph.readers.counting.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, frame_of, state
 from graph.readers.updates import SUFFICIENT, answers, current_note
-from graph.replies.facts import fact_of_persona, state_fact
+from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.parts import tells
 from graph.understanding.question import Question
@@ -71,19 +71,13 @@ def _statements(question: Question, notes: Sequence[Note], asked_at: datetime) -
     """The best answer in a sentence, and beside it, of what others said, the next."""
     answering, best = [note for note in notes if answers(note)], current_note(question, notes)
     stated = [(best, state(question, best, asked_at))]
-    is_own_fact = best.by_persona and best.memory.relation is not None
-    if question.expects in ("yes or no", "time", "ago") or best.by_user or is_own_fact:
+    if question.expects in ("yes or no", "time", "ago") or best.by_user or best.by_persona:
         return stated
     alike = (note for note in answering if note.sure >= SURE and note.relevance >= NEAR * best.relevance)
-    other = next((note for note in alike if not is_same_claim(note, best) or _is_own_other(note, best)), None)
+    other = next((note for note in alike if not is_same_claim(note, best)), None)
     if other is None:
         return stated
     return [*stated, (other, f"{frame_of(other, asked_at)}“{clip(other.quote, None, FURTHER_WORDS)}”")]
-
-
-def _is_own_other(note: Note, best: Note) -> bool:
-    """Whether the persona said another thing in it: its lines are quoted, and not only the words that answer."""
-    return note.by_persona and note.memory.relation is None and note.memory.turn_ids != best.memory.turn_ids
 
 
 def is_same_claim(note: Note, other: Note) -> bool:
@@ -114,7 +108,7 @@ def _nearest_lines(question: Question, notes: Sequence[Note], hits: Sequence[Hit
 def _as_line(note: Note, question: Question, asked_at: datetime) -> Quoted:
     """A note as a line of its own: what was said is quoted, a fact learned from it is not."""
     if note.memory.relation is not None:
-        fact = fact_of_persona(note.memory) or state_fact(note.memory, asked_at)
+        fact = state_fact(note.memory, asked_at)
         return note, fact or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
     return note, frame_of(note, asked_at), clip(note.quote, question, FURTHER_WORDS)
 

@@ -15,12 +15,11 @@ from graph.language.patterns import any_word, pattern
 from graph.language.people import ADDRESSEE, SPEAKER
 from graph.readers.line_reader import LineReader
 from graph.readers.lines import Line
-from graph.replies.facts import fact_of_persona
 from graph.replies.second_person import first_person
 from graph.state import USER, Note
 from graph.understanding.acts import is_marked
 from graph.understanding.parts import tells
-from graph.understanding.question import ASKING, Question, asks_of_persona
+from graph.understanding.question import Question, asks_of_persona
 from graph.understanding.sentences import spans, split
 from graph.understanding.times import times_in
 from memory.dates.expressions import TimeExpression
@@ -88,33 +87,26 @@ def take_notes(
         persona: The name of whom is asked; what they say of themselves answers what is asked about them.
     """
     if question.only_time:
-        then = [hit.memory for hit in hits if hit.memory.id not in of_other_time]
-        # What holds for years did not happen then.
-        then = [memory for memory in then if memory.store not in SEMANTIC]
-        # Events first, and the assistant's own turns last; otherwise as ranked.
-        then.sort(key=lambda memory: (memory.store != "event", not is_user(memory, origins)))
-        return tuple(_first_note(memory) for memory in then[:NOTES])
+        return _notes_of_time([hit.memory for hit in hits if hit.memory.id not in of_other_time], origins)
     # What the persona said tells nothing of the user, unless the user asks for it.
     to_persona = ADDRESSEE.search(question.text) is not None
     told = [hit for hit in hits if to_persona or not _is_of(hit.memory, origins, "assistant")]
     if not minilm.reads(question.text):
         return _notes_unread(question, told[:NOTES], origins, of_other_time)
     of_persona = bool(persona) and asks_of_persona(question.text)
-    if of_persona:
-        told = [hit for hit in told if _may_answer(hit.memory, question)]
-        told.sort(key=lambda hit: hit.memory.speaker != persona)
+    # Its facts alone would do for what they are near to: where it was born for where it lives.
+    own = [hit for hit in told if of_persona and hit.memory.speaker == persona and hit.memory.store not in SEMANTIC]
+    told = (own or told)[:LINES]
     of_user_alone = asks_of_user_alone(question.text)
-    memories = [hit.memory for hit in told[:LINES]]
     subjects = question.weights.keys() & frozenset(term for hit in hits for term in terms(hit.memory.speaker))
-    lines = [_line(memory, question, origins) for memory in memories]
-    own = {memory.id for memory in memories if of_persona and memory.speaker == persona}
-    if own:
-        lines = [_in_own_voice(m, line) if m.id in own else line for m, line in zip(memories, lines, strict=True)]
-    notes: list[tuple[float, Note]] = []
+    lines = [_line(hit.memory, question, origins) for hit in told]
     to_read = _to_read(question, times)
-    read = reader.read(first_person(to_read) if own else to_read, asked_on, lines)
-    for memory, line, found in zip(memories, lines, read, strict=True):
-        quote = _sentences_at(line.text, *found.span)
+    if own:
+        # As the reader knows those of a user: "You: I was born in Trieste."
+        lines, to_read = [replace(line, speaker=USER) for line in lines], first_person(to_read)
+    notes: list[tuple[float, Note]] = []
+    for hit, line, found in zip(told, lines, reader.read(to_read, asked_on, lines), strict=True):
+        memory, quote = hit.memory, _sentences_at(line.text, *found.span)
         if is_marked(quote) and not tells(quote):  # what only asks answers nothing
             continue
         of_kin = of_user_alone and tells_of_kin(quote)
@@ -123,20 +115,25 @@ def take_notes(
             quote,
             found.answers,
             _times_of(quote, line.text, memory),
-            of_other=of_kin or _is_of_other(memory, quote, subjects) or (of_persona and memory.id not in own),
+            of_other=of_kin or _is_of_other(memory, quote, subjects) or (of_persona and not own),
             of_other_time=memory.id in of_other_time,
             words=line.text[slice(*found.span)],
             sure=found.sure,
             yes=found.yes,
-            by_user=line.speaker == USER and memory.id not in own,
-            by_persona=memory.id in own,
+            by_user=line.speaker == USER and not own,
+            by_persona=bool(own),
         )
-        cosine = next(hit.scores.get("dense", 0.0) for hit in hits if hit.memory.id == memory.id)
-        notes.append((reader.evidence(found, cosine) * (OF_KIN if of_kin else 1), note))
+        evidence = reader.evidence(found, hit.scores.get("dense", 0.0))
+        notes.append((evidence * (OF_KIN if of_kin else 1), note))
     notes.sort(key=lambda scored: (scored[1].of_other_time, -scored[0]))
-    if of_persona:
-        notes.sort(key=lambda scored: (scored[1].of_other, not _is_own_answer(scored[1])))
     return tuple(note for _, note in notes[:NOTES])
+
+
+def _notes_of_time(told: Sequence[Memory], origins: Origins) -> tuple[Note, ...]:
+    """Notes where nothing but a time is asked about: events first, and the assistant's own turns last."""
+    then = [memory for memory in told if memory.store not in SEMANTIC]  # what holds for years did not happen then
+    then.sort(key=lambda memory: (memory.store != "event", not is_user(memory, origins)))
+    return tuple(_first_note(memory) for memory in then[:NOTES])
 
 
 def _notes_unread(
@@ -231,21 +228,6 @@ def _line(memory: Memory, question: Question, origins: Origins) -> Line:
         memory.said_at.date() if memory.said_at else None,
         _before(origins.get(memory.id, ())) if starts else "",
     )
-
-
-def _may_answer(memory: Memory, question: Question) -> bool:
-    """Whether a fact of the persona is of what it is asked for, "born" or "sister"; true of all other memories."""
-    fact = fact_of_persona(memory)
-    return not fact or frozenset(terms(fact)) >= question.weights.keys() - ASKING
-
-
-def _is_own_answer(note: Note) -> bool:
-    return note.by_persona and note.memory.relation is not None and note.relevance >= OPEN_RELEVANCE
-
-
-def _in_own_voice(memory: Memory, line: Line) -> Line:
-    """A line of the persona as the reader knows those of a user: "You: I was born in Trieste."."""
-    return replace(line, speaker=USER, text=fact_of_persona(memory) or line.text)
 
 
 def _before(turns: Sequence[Turn]) -> str:

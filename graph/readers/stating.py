@@ -8,7 +8,7 @@ from datetime import datetime
 from graph.language.patterns import any_word, pattern
 from graph.readers.counting.intervals import ago
 from graph.readers.updates import says_change
-from graph.replies.facts import fact_of_persona, fact_of_user, state_fact, told_me
+from graph.replies.facts import fact_of_user, state_fact, told_me
 from graph.replies.second_person import second_person
 from graph.state import Note
 from graph.understanding.question import ASKING, Question
@@ -48,8 +48,7 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     """A note as the answer: the value first, then who told it and when."""
     if question.expects not in ("time", "ago") and (fact := state_fact(note.memory, asked_at)):
         return f"Yes. {fact}" if question.expects == "yes or no" and _says_all(question, fact) else fact
-    value = _value(question, note, asked_at)
-    fact = fact_of_persona(note.memory) if note.by_persona else fact_of_user(note.memory)
+    value, fact = _value(question, note, asked_at), fact_of_user(note.memory)
     if fact and (not value or question.expects == "yes or no"):
         denies = "n't " in fact
         agrees = note.says_yes != denies and (denies or _says_all(question, fact))  # "No. You like olives" would not

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from graph.language.patterns import any_word
 from graph.models.json_replies import quoted
 from graph.understanding.sentences import shorten
 from memory.importers.generic.character_card import CHARACTER, USER
@@ -15,11 +14,13 @@ CARD_CHARACTERS = 2_000
 """Most characters of one field of the card in a prompt."""
 
 THE_USER = "the user"
+
+OF_ASSISTANT = "An assistant that remembers what you say and shows its sources."
+"""The description of the persona that a user begins with."""
 """Stands in a prompt for a user whose name is not known."""
 
 ExampleTurn = tuple[Literal["human", "ai"], str]
 
-_PROGRAM = any_word("assistant|program|software|chatbot|bot|AI")
 _START = re.compile(r"^[ \t]*<START>", re.IGNORECASE | re.MULTILINE)
 _ADDRESSED = re.compile(rf",\s*(?:{USER.pattern})(?=\s*(?:[.,;:!?…]|$))", re.IGNORECASE | re.MULTILINE)
 """The user's name after a comma and before a mark: a sentence is complete without it ("Good morning, {{user}}.")."""
@@ -30,8 +31,8 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?…\n]['\"”*)]{0,9})\s{0,9}['\"“*(]{
 
 
 def is_program(persona: Persona) -> bool:
-    """Whether a persona's description says that it is no person."""
-    return _PROGRAM.search(persona.description) is not None
+    """Whether a persona is the assistant that a user begins with, which has no life to tell of."""
+    return persona.description == OF_ASSISTANT
 
 
 def introduce(persona: Persona, user: str, longest: int = CARD_CHARACTERS) -> str:

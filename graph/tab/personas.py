@@ -9,6 +9,7 @@ from pathlib import Path
 
 import gradio as gr
 
+from graph.replies.card import OF_ASSISTANT
 from graph.replies.phrases import MANNERS
 from graph.state import USER
 from memory.bank import journal
@@ -38,7 +39,7 @@ FILES = Path(__file__).parents[2] / "assets" / "sample"
 
 ASSISTANT = PersonaDraft(
     "Memoir",
-    description="An assistant that remembers what you say and shows its sources.",
+    description=OF_ASSISTANT,
     manner="warm",
     kept_apart=False,
 )
