@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
-from memory.exporting import restore
+from memory.exporting.export import restore_personas
 from memory.importers import BENCHMARKS, CHATS
 from memory.importers.detect import Unpacked, unpack
 from memory.importers.generic import memoir, memoir_export
@@ -208,7 +208,7 @@ def _restore_export(
     """Import an export of Memoir's, row by row."""
     existing = _find(bank, persona) if persona else None
     target, (source,) = existing.name if existing else persona, export.sources
-    restored = restore.restore_personas(
+    restored = restore_personas(
         bank, source, choose, target, lambda read: progress(min(read / max(export.size, 1), 0.99))
     )
     if not restored:
