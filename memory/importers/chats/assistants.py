@@ -170,23 +170,19 @@ def shown_path(parents: Mapping[str, str], leaf: str) -> list[str]:
 
     If the leaf is not among the messages, the last one is used: at every branch the latest child.
     """
-    current = leaf if leaf in parents else _last_leaf(parents)
-    path: dict[str, None] = {}
-    while current in parents and current not in path:
-        path[current] = None
-        current = parents[current]
-    return list(reversed(path))
+    if leaf not in parents:
+        last_child = {parent if parent in parents else "": message for message, parent in parents.items()}
+        # Without a first message the parents form a circle, which may be entered anywhere.
+        leaf = _follow(last_child, last_child.get("", next(iter(parents), "")))[-1]
+    return [message for message in reversed(_follow(parents, leaf)) if message in parents]
 
 
-def _last_leaf(parents: Mapping[str, str]) -> str:
-    last_child = {parent if parent in parents else "": message for message, parent in parents.items()}
-    # Without a first message the parents form a circle, which may be entered anywhere.
-    leaf = last_child.get("", next(iter(parents), ""))
-    passed: set[str] = set()
-    while leaf in last_child and leaf not in passed:
-        passed.add(leaf)
-        leaf = last_child[leaf]
-    return leaf
+def _follow(links: Mapping[str, str], first: str) -> list[str]:
+    """What the links lead to, from the first; the last has no link, or one to what was passed."""
+    path = {first: None}
+    while (step := links.get(next(reversed(path)))) is not None and step not in path:
+        path[step] = None
+    return list(path)
 
 
 def _read_turn(program: Assistant, message: Fields) -> TurnDraft | None:
