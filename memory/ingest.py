@@ -15,8 +15,6 @@ from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting.export import restore_personas
 from memory.importers import BENCHMARKS, CHATS
-from memory.importers.detect import Unpacked, unpack
-from memory.importers.generic import memoir, memoir_export
 from memory.importers.history_file import (
     MAX_LISTED_SKIPS,
     History,
@@ -112,8 +110,7 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
     skipped, speakers = sum(h.skipped for h in histories), speakers_to_ask(file.importer, histories)
     user = likely_user(histories) if speakers else ""
     is_chat, is_benchmark = file.importer in CHATS, file.importer in BENCHMARKS
-    may_share = not is_benchmark and _find_export(path) is None
-    listed = _listed(histories)
+    may_share, listed = not is_benchmark and not file.unpacked.is_export, _listed(histories)
     return FileSummary(file.importer.NAME, summaries, listed, skipped, file.fault, speakers, user, is_chat, may_share)
 
 
@@ -145,11 +142,11 @@ def ingest(
         Cancelled: the user cancelled; the message says what was stored.
         BankUnavailable: the bank cannot be written; the message says what was stored.
     """
-    if export := _find_export(path):
-        report = _restore_export(bank, path, export, choose, persona, progress)
+    file = HistoryFile(path, rescale(progress, 0.3, 1) if user else progress)
+    if file.unpacked.is_export:
+        report = _restore_export(bank, file, choose, persona, progress)
     else:
         participants = Participants(path, user, rescale(progress, 0, 0.3))
-        file = HistoryFile(path, rescale(progress, 0.3, 1) if user else progress)
         report = _store_records(_BatchWriter(bank, file, persona, participants, kept_apart), choose)
     with suppress(Cancelled):  # too late, everything is stored
         progress(1.0)
@@ -189,35 +186,20 @@ def _describe_missing(file: HistoryFile, choose: Collection[str]) -> str:
     return f"{missing} Nothing was stored. {file.fault}".strip()
 
 
-def _find_export(path: Path) -> Unpacked | None:
-    """An export of Memoir's: the file itself, or the one in an archive; None for any other file."""
-    if memoir_export.is_export(path):
-        return Unpacked(memoir, (path,), path.stat().st_size)
-    unpacked = unpack(path)
-    return unpacked if memoir_export.is_export(unpacked.sources[0]) else None
-
-
 def _restore_export(
-    bank: Bank,
-    path: Path,
-    export: Unpacked,
-    choose: Collection[str] | None,
-    persona: str | None,
-    progress: Progress,
+    bank: Bank, file: HistoryFile, choose: Collection[str] | None, persona: str | None, progress: Progress
 ) -> ImportReport:
     """Import an export of Memoir's, row by row."""
     existing = _find(bank, persona) if persona else None
-    target, (source,) = existing.name if existing else persona, export.sources
-    restored = restore_personas(
-        bank, source, choose, target, lambda read: progress(min(read / max(export.size, 1), 0.99))
-    )
+    target, size = existing.name if existing else persona, max(file.unpacked.size, 1)
+    (source,) = file.unpacked.sources
+    restored = restore_personas(bank, source, choose, target, lambda read: progress(min(read / size, 0.99)))
     if not restored:
-        file = HistoryFile(path)
         file.read_to_end()
         raise UnreadableFile(_describe_missing(file, choose or ()))
-    for skip in export.skips:
+    for skip in file.unpacked.skips:
         restored[0].count(skip)
-    return ImportReport(path, memoir.NAME, tuple(map(_report, restored)), "", _missing(choose, restored))
+    return ImportReport(file.path, file.importer.NAME, tuple(map(_report, restored)), "", _missing(choose, restored))
 
 
 @dataclass

@@ -18,6 +18,7 @@ the first to speak, which is reported. Media are left out, their captions kept.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,8 +53,6 @@ STAMP = re.compile(
 # "a.m.", "p. m." and so on, without dots and spaces; other words before the hour ("klo", "um") mean "at".
 MORNING = frozenset({"am", "上午", "午前", "오전", "vorm", "πμ", "ص"})
 AFTERNOON = frozenset({"pm", "下午", "午後", "오후", "nachm", "μμ", "م"})
-SHORT_YEAR = 100
-CENTURY = 2000
 FIRST_YEAR = 2009
 """The year in which WhatsApp appeared."""
 
@@ -142,7 +141,7 @@ class MessageTime:
     def moment(self, order: Order) -> datetime | None:
         """The moment, with the numbers read in this order; None if there is no such day."""
         date = dict(zip(order.split("/"), self.numbers, strict=True))
-        year = date["year"] if date["year"] >= SHORT_YEAR else date["year"] + CENTURY
+        year = date["year"] if date["year"] >= 100 else date["year"] + 2000
         try:
             return datetime(year, date["month"], date["day"], *self.clock, tzinfo=UTC)
         except ValueError:
@@ -171,8 +170,8 @@ def read_message_time(line: str) -> MessageTime | None:
 class DateOrders:
     """Counts, for each order of the numbers, the dates of a file that would be impossible or run backwards."""
 
-    impossible: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
-    backwards: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
+    impossible: Counter[Order] = field(default_factory=Counter)
+    backwards: Counter[Order] = field(default_factory=Counter)
     last: dict[Order, datetime] = field(default_factory=dict)
     tomorrow: datetime = field(default_factory=lambda: datetime.now(UTC) + timedelta(days=1))
     first_told_apart: int = 0
