@@ -122,12 +122,12 @@ def unpack(path: Path) -> Unpacked:
         UnreadableFile: the file is of no known format, or an archive that is damaged or not safe to open.
     """
     head = read_head(path)
-    size = path.stat().st_size
-    if memoir_export.is_export(path):  # by its last line too, if its first one was changed
-        return Unpacked(IMPORTERS["memoir"], (path,), size)
     if head.startswith(ZIP_SIGNATURES):
         return _unpack_archive(path)
     source: Source = path
+    size = path.stat().st_size
+    if memoir_export.is_export(path):  # by its last line too, if its first one was changed
+        return Unpacked(IMPORTERS["memoir"], (path,), size)
     if head.startswith(PNG_SIGNATURE):
         try:
             source = card = read_card(path)
