@@ -270,7 +270,7 @@ class _BatchWriter:
 
 
 def _find(bank: Bank, persona: str) -> Persona | None:
-    asked = persona.casefold()
+    asked = persona.casefold() or None  # an empty name is not that of a persona without an external id
     return next((p for p in bank.personas() if asked in (p.name.casefold(), p.external_id.casefold(), str(p.id))), None)
 
 
