@@ -18,7 +18,6 @@ the first to speak, which is reported. Media are left out, their captions kept.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -170,8 +169,8 @@ def read_message_time(line: str) -> MessageTime | None:
 class DateOrders:
     """Counts, for each order of the numbers, the dates of a file that would be impossible or run backwards."""
 
-    impossible: Counter[Order] = field(default_factory=Counter)
-    backwards: Counter[Order] = field(default_factory=Counter)
+    impossible: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
+    backwards: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
     last: dict[Order, datetime] = field(default_factory=dict)
     tomorrow: datetime = field(default_factory=lambda: datetime.now(UTC) + timedelta(days=1))
     first_told_apart: int = 0
