@@ -6,17 +6,15 @@ whole sessions only, and importing the same file again adds the rest.
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
 from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
-from memory.exporting import restore
+from memory.exporting.export import restore_personas
 from memory.importers import BENCHMARKS, CHATS
-from memory.importers.detect import Unpacked, unpack
-from memory.importers.generic import memoir, memoir_export
 from memory.importers.history_file import (
     MAX_LISTED_SKIPS,
     History,
@@ -112,8 +110,7 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
     skipped, speakers = sum(h.skipped for h in histories), speakers_to_ask(file.importer, histories)
     user = likely_user(histories) if speakers else ""
     is_chat, is_benchmark = file.importer in CHATS, file.importer in BENCHMARKS
-    may_share = not is_benchmark and _find_export(path) is None
-    listed = _listed(histories)
+    may_share, listed = not is_benchmark and not file.unpacked.is_export, _listed(histories)
     return FileSummary(file.importer.NAME, summaries, listed, skipped, file.fault, speakers, user, is_chat, may_share)
 
 
@@ -145,49 +142,38 @@ def ingest(
         Cancelled: the user cancelled; the message says what was stored.
         BankUnavailable: the bank cannot be written; the message says what was stored.
     """
-    if export := _find_export(path):
-        report = _restore_export(bank, path, export, choose, persona, progress)
+    file = HistoryFile(path, rescale(progress, 0.3, 1) if user else progress)
+    if file.unpacked.is_export:
+        report = _restore_export(bank, file, choose, persona, progress)
     else:
-        report = _store_records(bank, path, choose, persona, user, kept_apart, progress)
+        participants = Participants(path, user, rescale(progress, 0, 0.3))
+        report = _store_records(_BatchWriter(bank, file, persona, participants, kept_apart), choose)
     with suppress(Cancelled):  # too late, everything is stored
         progress(1.0)
     return report
 
 
-def _store_records(
-    bank: Bank,
-    path: Path,
-    choose: Collection[str] | None,
-    persona: str | None,
-    user: str,
-    kept_apart: bool,
-    progress: Progress,
-) -> ImportReport:
+def _store_records(writer: "_BatchWriter", choose: Collection[str] | None) -> ImportReport:
     """Import a file of any format except Memoir's exports."""
-    participants = Participants(path, user, rescale(progress, 0, 0.3))
-    file = HistoryFile(path, rescale(progress, 0.3, 1) if user else progress)
-    writer = _BatchWriter(bank, path, persona, participants, kept_apart)
+    file = writer.file
     try:
         for history, record in file.read():
             if history.is_among(choose):
                 writer.add(history, record)
         writer.flush()
     except Cancelled as cancelled:
-        raise Cancelled(f"Cancelled. {writer.so_far()}") from cancelled
+        raise Cancelled(f"Cancelled. {writer.so_far}") from cancelled
     chosen = [history for history in file.histories.values() if history.is_among(choose)]
     if not chosen:
         raise UnreadableFile(_describe_missing(file, choose or ()))
     if file.fault and not any(h.persona for h in chosen):
         raise UnreadableFile(file.fault)
-    for history in chosen:
-        if not file.fault:
-            writer.persona_of(history)
     by_persona: dict[int, list[History]] = {}
     for history in chosen:
-        if history.persona is not None:
-            by_persona.setdefault(history.persona.id, []).append(history)
+        if history.persona or not file.fault:
+            by_persona.setdefault(writer.persona_of(history).id, []).append(history)
     reports = tuple(_report(*histories) for histories in by_persona.values())
-    return ImportReport(path, file.importer.NAME, reports, file.fault, _missing(choose, chosen))
+    return ImportReport(file.path, file.importer.NAME, reports, file.fault, _missing(choose, chosen))
 
 
 def _missing(choose: Collection[str] | None, histories: Collection[History]) -> tuple[str, ...]:
@@ -200,113 +186,91 @@ def _describe_missing(file: HistoryFile, choose: Collection[str]) -> str:
     return f"{missing} Nothing was stored. {file.fault}".strip()
 
 
-def _find_export(path: Path) -> Unpacked | None:
-    """An export of Memoir's: the file itself, or the one in an archive; None for any other file."""
-    if memoir_export.is_export(path):
-        return Unpacked(memoir, (path,), path.stat().st_size)
-    unpacked = unpack(path)
-    return unpacked if memoir_export.is_export(unpacked.sources[0]) else None
-
-
 def _restore_export(
-    bank: Bank,
-    path: Path,
-    export: Unpacked,
-    choose: Collection[str] | None,
-    persona: str | None,
-    progress: Progress,
+    bank: Bank, file: HistoryFile, choose: Collection[str] | None, persona: str | None, progress: Progress
 ) -> ImportReport:
     """Import an export of Memoir's, row by row."""
     existing = _find(bank, persona) if persona else None
-    target, (source,) = existing.name if existing else persona, export.sources
-    restored = restore.restore_personas(
-        bank, source, choose, target, lambda read: progress(min(read / max(export.size, 1), 0.99))
-    )
+    target, size = existing.name if existing else persona, max(file.unpacked.size, 1)
+    (source,) = file.unpacked.sources
+    restored = restore_personas(bank, source, choose, target, lambda read: progress(min(read / size, 0.99)))
     if not restored:
-        file = HistoryFile(path)
         file.read_to_end()
         raise UnreadableFile(_describe_missing(file, choose or ()))
-    for skip in export.skips:
+    for skip in file.unpacked.skips:
         restored[0].count(skip)
-    return ImportReport(path, memoir.NAME, tuple(map(_report, restored)), "", _missing(choose, restored))
+    return ImportReport(file.path, file.importer.NAME, tuple(map(_report, restored)), "", _missing(choose, restored))
 
 
+@dataclass
 class _BatchWriter:
     """Stores histories in batches; a persona is created only when there is something to store for it."""
 
-    def __init__(
-        self, bank: Bank, path: Path, persona: str | None, participants: Participants, kept_apart: bool
-    ) -> None:
-        self._bank = bank
-        self._kept_apart = kept_apart
-        self._participants = participants
-        self._path = path
-        self._persona = persona
-        self._target: Persona | None = None
-        self._history = History()
-        self._sessions: list[SessionDraft] = []
-        self._memories: list[MemoryDraft] = []
-        self._stored = WriteCounts()
-        self._turns = self._bytes = 0
+    bank: Bank
+    file: HistoryFile
+    persona: str | None
+    participants: Participants
+    kept_apart: bool
+    history: History = field(default_factory=History)
+    sessions: list[SessionDraft] = field(default_factory=list)
+    memories: list[MemoryDraft] = field(default_factory=list)
+    turns: int = 0
+    size: int = 0
 
     def add(self, history: History, record: SessionDraft | MemoryDraft) -> None:
         """Add a record to the next batch."""
-        if history is not self._history:
+        if history is not self.history:
             self.flush()
-            self._history = history
+            self.history = history
         if isinstance(record, SessionDraft):
-            self._sessions.append(self._participants.session(history.header, record))
-            self._turns += len(record.turns)
+            self.sessions.append(self.participants.session(history.header, record))
+            self.turns += len(record.turns)
         else:
-            self._memories.append(record)
-            self._turns += 1
-        self._bytes += size_of(record)
-        if self._turns >= BATCH_TURNS or self._bytes >= BATCH_BYTES:
+            self.memories.append(record)
+            self.turns += 1
+        self.size += size_of(record)
+        if self.turns >= BATCH_TURNS or self.size >= BATCH_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Store the batch; an error says what was stored before."""
-        if not self._sessions and not self._memories:
+        if not self.sessions and not self.memories:
             return
-        stored = WriteCounts()
         try:
-            persona = self.persona_of(self._history)
-            if self._sessions:
-                stored += self._bank.remember(persona.id, self._sessions)
-            if self._memories:
-                stored += self._bank.add_memories(persona.id, self._memories)
+            persona = self.persona_of(self.history)
+            if self.sessions:
+                self.history.stored += self.bank.remember(persona.id, self.sessions)
+            if self.memories:
+                self.history.stored += self.bank.add_memories(persona.id, self.memories)
         except MemoirError as fault:
-            raise type(fault)(f"{str(fault).rstrip('.')}. {self.so_far(stored)}") from fault
-        self._history.stored += stored
-        self._stored += stored
-        self._sessions, self._memories = [], []
-        self._turns = self._bytes = 0
+            raise type(fault)(f"{str(fault).rstrip('.')}. {self.so_far}") from fault
+        self.sessions, self.memories = [], []
+        self.turns = self.size = 0
 
     def persona_of(self, history: History) -> Persona:
         """The persona of a history; created if it is new."""
-        if self._target is None and self._persona is not None:
-            self._target = _find(self._bank, self._persona) or self._create(PersonaDraft(self._persona))
         if history.persona is None:
-            history.persona = self._target or self._create(self._participants.persona(history.header))
+            named = None if self.persona is None else _find(self.bank, self.persona)
+            draft = self.participants.persona(history.header) if self.persona is None else PersonaDraft(self.persona)
+            kept_apart = draft.kept_apart and self.kept_apart
+            history.persona = named or self.bank.create_persona(replace(draft, kept_apart=kept_apart))
         return history.persona
 
-    def _create(self, draft: PersonaDraft) -> Persona:
-        return self._bank.create_persona(replace(draft, kept_apart=draft.kept_apart and self._kept_apart))
-
-    def so_far(self, last: WriteCounts | None = None) -> str:
-        """How much of the file is in the bank, as a sentence; `last` was stored but is not counted yet."""
-        kept = self._stored + (last or WriteCounts())
+    @property
+    def so_far(self) -> str:
+        """How much of the file is in the bank, as a sentence."""
+        kept = _total(self.file.histories.values())
         if kept == WriteCounts():
-            return f"Nothing from {self._path.name} was stored."
+            return f"Nothing from {self.file.path.name} was stored."
         turns, memories = kept.turns + kept.known_turns, kept.memories + kept.known_memories
         return (
-            f"{turns} turns in whole sessions and {memories} memories from {self._path.name} are in the bank. "
+            f"{turns} turns in whole sessions and {memories} memories from {self.file.path.name} are in the bank. "
             "Import it again to add the rest."
         )
 
 
 def _find(bank: Bank, persona: str) -> Persona | None:
-    asked = persona.casefold()
+    asked = persona.casefold() or None  # an empty name is not that of a persona without an external id
     return next((p for p in bank.personas() if asked in (p.name.casefold(), p.external_id.casefold(), str(p.id))), None)
 
 
@@ -319,10 +283,14 @@ def _report(*histories: History) -> HistoryReport:
         sum(h.sessions for h in histories),
         sum(h.turns for h in histories),
         sum(h.memories for h in histories),
-        sum((h.stored for h in histories), WriteCounts()),
+        _total(histories),
         _listed(histories),
         sum(h.skipped for h in histories),
     )
+
+
+def _total(histories: Iterable[History]) -> WriteCounts:
+    return sum((h.stored for h in histories), WriteCounts())
 
 
 def _listed(histories: Iterable[History]) -> tuple[Skip, ...]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.importers.chats.conversation import shown_path
+from memory.importers.chats.assistants import shown_path
 
 FORKED = {"a": "", "b": "a", "c": "a", "d": "c", "e": "b"}
 

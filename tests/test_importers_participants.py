@@ -5,7 +5,9 @@ import json
 import pytest
 
 from memory.bank.bank import Bank
+from memory.errors import MemoirError
 from memory.ingest import ingest, summarize
+from memory.types import PersonaDraft
 from support.export_files import EXPORTS
 
 CHAT = """\
@@ -52,6 +54,14 @@ def test_without_an_answer_the_history_is_stored_as_it_was(tmp_path):
     persona = ingest(bank, written(tmp_path)).histories[0].persona
     assert persona.name == "WhatsApp Chat with Bo Lund"
     assert roles(bank, persona)[0] == ("Ana", "user")
+
+
+def test_an_import_into_a_persona_without_a_name_is_refused(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    bank.create_persona(PersonaDraft("Iris"))
+    with pytest.raises(MemoirError, match=r"a persona needs a name\. Nothing from .* was stored"):
+        ingest(bank, written(tmp_path), persona="")
+    assert bank.counts(bank.persona("Iris").id)["turns"] == 0
 
 
 def test_a_group_keeps_its_own_name(tmp_path):

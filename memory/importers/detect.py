@@ -109,6 +109,11 @@ class Unpacked:
     size: int
     skips: tuple[Skip, ...] = ()
 
+    @property
+    def is_export(self) -> bool:
+        """Whether it is an export of Memoir's."""
+        return memoir_export.is_export(self.sources[0])
+
 
 def unpack(path: Path) -> Unpacked:
     """Find what to read of a file and its importer, by the file's content.
@@ -121,6 +126,8 @@ def unpack(path: Path) -> Unpacked:
         return _unpack_archive(path)
     source: Source = path
     size = path.stat().st_size
+    if memoir_export.is_export(path):  # by its last line too, if its first one was changed
+        return Unpacked(IMPORTERS["memoir"], (path,), size)
     if head.startswith(PNG_SIGNATURE):
         try:
             source = card = read_card(path)

@@ -92,8 +92,8 @@ class HistoryFile:
         self.path = path
         self.histories: dict[str, History] = {}
         self.fault = ""
-        self._unpacked = unpack(path)
-        self.importer = self._unpacked.importer
+        self.unpacked = unpack(path)
+        self.importer = self.unpacked.importer
         self._progress = progress
 
     def read(self) -> Iterator[tuple[History, SessionDraft | MemoryDraft]]:
@@ -105,9 +105,9 @@ class HistoryFile:
         # Skips before the first history are reported with that history.
         history = unnamed = History()
         size = 0
-        records = chain.from_iterable(self.importer.read(source) for source in self._unpacked.sources)
+        records = chain.from_iterable(self.importer.read(source) for source in self.unpacked.sources)
         try:
-            for record in chain(records, self._unpacked.skips):
+            for record in chain(records, self.unpacked.skips):
                 if isinstance(record, PersonaDraft):
                     history = self._history_of(record, unnamed)
                 else:
@@ -116,7 +116,7 @@ class HistoryFile:
                         yield history, record
                 # The share is estimated from the length of the text, because parsers read ahead.
                 size += size_of(record)
-                self._progress(min(size / max(self._unpacked.size, 1), 0.99))
+                self._progress(min(size / max(self.unpacked.size, 1), 0.99))
         except UnreadableFile as broken:
             self.fault = str(broken)
         self._check(unnamed)
@@ -129,9 +129,7 @@ class HistoryFile:
     def _history_of(self, header: PersonaDraft, unnamed: History) -> History:
         if not self.histories:
             unnamed.header = header
-        return self.histories.setdefault(
-            header.external_id or header.name, History(header) if self.histories else unnamed
-        )
+        return self.histories.setdefault(_key(header), History(header) if self.histories else unnamed)
 
     def _check(self, unnamed: History) -> None:
         histories = self.histories.values()
@@ -148,6 +146,11 @@ class HistoryFile:
 
 def _clip(text: str) -> str:
     return text if len(text) <= MAX_SKIP_CHARACTERS else f"{text[: MAX_SKIP_CHARACTERS - 1]}…"
+
+
+def _key(header: PersonaDraft) -> str:
+    """What tells a history of a file from the others."""
+    return header.external_id or header.name
 
 
 def size_of(record: Record) -> int:
@@ -199,7 +202,7 @@ class Participants:
             return header
         others = [speaker for speaker in speakers if speaker != self._user]
         name = others[0] if len(others) == 1 else _TITLE.sub("", header.name, count=1) or header.name
-        return replace(header, name=name, external_id=header.external_id or header.name)
+        return replace(header, name=name, external_id=_key(header))
 
     def session(self, header: PersonaDraft, session: SessionDraft) -> SessionDraft:
         """A session of the history with the user in their role."""
@@ -212,4 +215,4 @@ class Participants:
         return replace(session, turns=tuple(turns))
 
     def _speakers_of(self, header: PersonaDraft) -> Collection[str]:
-        return self._speakers.get(header.external_id or header.name, ())
+        return self._speakers.get(_key(header), ())

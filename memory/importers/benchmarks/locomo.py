@@ -47,15 +47,11 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
 def _read_turns(conversation: Fields, name: str) -> Iterator[TurnDraft]:
     user = conversation.text("speaker_a")
     for turn in conversation.objects(name):
-        speaker, text = turn.text("speaker"), _with_picture(turn)
-        if text:
+        speaker, text, caption = turn.text("speaker"), turn.text("text"), turn.text("blip_caption").strip()
+        if caption or turn.values.get("img_url"):
+            shown = f"[shares a picture: {caption}]" if caption else "[shares a picture]"
+            text = f"{text} {shown}" if text.strip() else shown
+        if text.strip():
             yield TurnDraft(speaker, "user" if speaker == user else "other", text, external_id=turn.text("dia_id"))
         else:
             turn.report("text", EMPTY_TURN)
-
-
-def _with_picture(turn: Fields) -> str:
-    caption = turn.text("blip_caption").strip()
-    shown = f"[shares a picture: {caption}]" if caption else "[shares a picture]"
-    has_picture = bool(caption or turn.values.get("img_url"))
-    return " ".join(part for part in (turn.text("text"), shown if has_picture else "") if part.strip())

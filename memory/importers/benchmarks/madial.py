@@ -9,7 +9,7 @@ file is not sorted by user. The dialogues are probes, which the evaluation reads
 
 from collections.abc import Iterator
 
-from memory.importers.reading.fields import Fields, read_objects
+from memory.importers.reading.fields import read_objects
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, Skip
@@ -30,28 +30,18 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     current = None
     for line in read_objects(path, skips):
         for key, fields in line.object_entries():
-            if memory := _read_memory(key, fields):
-                if (persona := _find_persona(fields.text("user-id"))) != current:
-                    yield (current := persona)
-                yield memory
-
-
-def _read_memory(key: str, fields: Fields) -> MemoryDraft | None:
-    text = fields.required_text("event", "memory without an event")
-    if not text:
-        return None
-    return MemoryDraft(
-        "event",
-        text,
-        event=fields.span("time"),
-        event_text=fields.text("time"),
-        emotion=fields.text("emotion"),
-        scene=fields.text("scene"),
-        external_id=key,
-    )
-
-
-def _find_persona(user: str) -> PersonaDraft:
-    if user:
-        return PersonaDraft(name=f"{NAME} user {user}", external_id=f"madial-{user}")
-    return PersonaDraft(name=NAME, external_id="madial")
+            text, user = fields.required_text("event", "memory without an event"), fields.text("user-id")
+            if not text:
+                continue
+            persona = PersonaDraft(f"{NAME} user {user}", f"madial-{user}") if user else PersonaDraft(NAME, "madial")
+            if persona != current:
+                yield (current := persona)
+            yield MemoryDraft(
+                "event",
+                text,
+                event=fields.span("time"),
+                event_text=fields.text("time"),
+                emotion=fields.text("emotion"),
+                scene=fields.text("scene"),
+                external_id=key,
+            )

@@ -1,96 +1,244 @@
-"""The exports of assistants: where to find each, a sample, and what becomes of it.
+"""Read the exports of assistants: conversations that are trees of messages, of which the program showed one path.
 
-One history for each program, or for each of its accounts; a conversation is a session and a message a turn, identified
-by their ids. Only text between the user and the assistant is kept; what is left out is reported.
+assistants.toml describes each program's format, with a sample. One history for each program, or for each of its
+accounts; a conversation is a session and a message a turn, identified by their ids. Only text between the user and the
+assistant is kept; what is left out is reported.
 
-ChatGPT (Settings, Data controls, Export data): a zip, or its conversations.json alone. Newer archives hold
-conversations-000.json, -001.json and so on. Format as described by github.com/mitkury/chatgpt-export-parser
-(docs/chatgpt-data-export-format.md) and read by github.com/danny-avila/LibreChat (importers.js). A turn is identified
-by its node. Left out are hidden messages, messages by or to tools, and what is not text (thoughts, executed code).
-
-    [{"conversation_id": "c-1", "title": "Kayak", "create_time": 1714500000.5, "current_node": "n-3", "mapping": {
-        "n-1": {"id": "n-1", "parent": null, "children": ["n-2"], "message": null},
-        "n-2": {"id": "n-2", "parent": "n-1", "children": ["n-3"], "message": {
-            "author": {"role": "user", "name": null}, "create_time": 1714500001.0, "recipient": "all",
-            "content": {"content_type": "text", "parts": ["Where do I keep it?"]}, "metadata": {}}}, ...}}, ...]
-
-Claude (Settings, Privacy, Export data): a zip, or its conversations.json alone. Format as described by
-github.com/Sinity/polylogue (docs/providers/claude-ai.md), with the parents that exports since 2025 have, as seen in
-published ones; without parents, all messages were shown. Thoughts and the use of tools are left out. An attached file
-is named in the message, its text is left out.
-
-    [{"uuid": "c-1", "name": "Kayak", "created_at": "2024-05-01T08:00:00.000000Z", "account": {"uuid": "a-1"},
-      "chat_messages": [{"uuid": "m-1", "sender": "human", "text": "Where do I keep it?",
-        "content": [{"type": "text", "text": "Where do I keep it?"}], "created_at": "2024-05-01T08:00:01.000000Z",
-        "parent_message_uuid": "00000000-0000-4000-8000-000000000000",
-        "attachments": [{"file_name": "plan.txt", "extracted_content": "..."}], "files": [{"file_name": "map.png"}]},
-        {"uuid": "m-2", "sender": "assistant", ...}]}, ...]
-
-Open WebUI (Settings, Data Controls, Export Chats; or one chat's Download). Format as written by
-github.com/open-webui/open-webui (Chat.svelte, and `ChatResponse` in models/chats.py). The oldest exports have `history`
-beside the title, or only a list of `messages`, which is read in order. Administrators export everybody's chats. Of
-answers by several models side by side, the one the chat continued from was shown. Thoughts and the use of tools, which
-are in the text as `<details type="...">`, are removed from it.
-
-    [{"id": "c-1", "user_id": "u-1", "title": "Kayak", "created_at": 1714500000, "chat": {"title": "Kayak",
-      "history": {"currentId": "m-2", "messages": {
-        "m-1": {"id": "m-1", "parentId": null, "childrenIds": ["m-2"], "role": "user", "content": "Where is it?",
-          "timestamp": 1714500001},
-        "m-2": {"id": "m-2", "parentId": "m-1", "childrenIds": [], "role": "assistant", "content": "In the shed.",
-          "modelName": "Llama", "model": "llama3:8b", "timestamp": 1714500002}}}}}, ...]
-
-LibreChat (Export, as JSON): one conversation, with or without branches, recursive or not. Format as written by
-github.com/danny-avila/LibreChat (useExportConversation.ts, useBuildMessageTree.ts). A recursive export has
-`messagesTree` (older ones `messages`) whose messages contain their `children`. An export with branches does not say
-which was shown; the latest is read, which is what LibreChat shows. One without branches contains what was shown.
-`exportAt` is the time of day of the export.
-
-    {"conversationId": "c-1", "endpoint": "openAI", "title": "Kayak", "exportAt": "10:00:00 GMT+0000",
-     "branches": true, "recursive": false, "messages": [
-        {"messageId": "m-1", "parentMessageId": "00000000-0000-0000-0000-000000000000", "sender": "User",
-         "isCreatedByUser": true, "text": "Where is it?", "createdAt": "2024-05-01T08:00:01.000Z"},
-        {"messageId": "m-2", "parentMessageId": "m-1", "sender": "GPT-4", "isCreatedByUser": false, "text": "",
-         "content": [{"type": "text", "text": "In the shed."}], "createdAt": "2024-05-01T08:00:02.000Z"}]}
+Editing a message or asking for another answer begins a branch. The path that was shown leads from the first message to
+the one that the program names as current; the messages on other branches come as skips.
 """
 
 import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
-from memory.importers.chats.conversation import ROLES, Assistant
-from memory.importers.reading.fields import Fields
-from memory.importers.reading.json_stream import has_any
+from memory.importers.reading.fields import (
+    EMPTY_SESSION,
+    EMPTY_TURN,
+    Fields,
+    date_problem,
+    parse_epoch,
+    parse_moment,
+)
+from memory.importers.reading.json_stream import MAX_DEPTH, format_place, outline, stream_values
+from memory.importers.reading.source import Record, Source, clean_text, record_reader
+from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
-# Our fields, and the programs' names for them: ChatGPT, Claude, Open WebUI, LibreChat.
-CONVERSATION = {
-    "owner": ("", "account.uuid", "user_id", ""),
-    "id": ("conversation_id id", "uuid", "id", "conversationId"),
-    "title": ("title", "name", "title chat.title", "title"),
-    "start": ("create_time", "created_at", "created_at chat.timestamp timestamp", "createdAt"),
-    "messages": (
-        "mapping",
-        "chat_messages",
-        "chat.history.messages history.messages chat.messages messages",
-        "messagesTree messages",
-    ),
-    # A conversation may have branches if this field has a value; without branches, all messages were shown.
-    "branches": ("mapping", "chat_messages", "chat.history history", "branches"),
-    "leaf": ("current_node", "current_leaf_message_uuid", "chat.history.currentId history.currentId", ""),
-}
-MESSAGE = {
-    "id": ("id", "uuid", "id", "messageId"),
-    "parent": ("parent", "parent_message_uuid", "parentId", "parentMessageId"),
-    "role": ("author.role", "sender", "role", "isCreatedByUser"),
-    "speaker": ("", "", "modelName model", "sender model"),
-    "said_at": ("create_time", "created_at", "timestamp", "createdAt"),
-    "content": ("content.parts", "content", "content", "content"),
-    "text": ("", "text", "", "text"),
-    "attached": ("", "", "files", "files"),
-}
+USER = "You"
+"""The user's name if the program gives none, as in Memoir's own chat."""
 
+ROLES: dict[str, Role] = {"user": "user", "human": "user", "assistant": "assistant"}
+SPOKEN = frozenset({"text", "audio_transcription"})
+NOT_SHOWN = "on a branch that was not shown"
 HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
 TEXT_KINDS = frozenset({"text", "multimodal_text"})
 # For a footnote of the page, ChatGPT's text contains its source between two private-use characters.
 FOOTNOTE = re.compile("\ue200[^\ue200\ue201]*\ue201")
 DETAILS, DETAILS_END = '<details type="', "</details>"
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """The importer of one program's exports; a history is called `NAME` and identified by that and its owner.
+
+    `conversation` and `message` are the program's names for our fields (see `Fields.renamed`); `wrapper` is the field
+    of a node that contains its message. In `roles`, "" stands for any other role. `find_obstacle` says why a message is
+    not part of the conversation, `edit` changes its text. In a file that `is_chronological`, the last message was shown
+    unless the file says which was.
+    """
+
+    NAME: str
+    signs: Sequence[str]
+    conversation: Mapping[str, str]
+    message: Mapping[str, str]
+    wrapper: str = ""
+    roles: Mapping[str, Role] = field(default_factory=lambda: ROLES)
+    find_obstacle: Callable[[Fields], str] = lambda message: ""
+    edit: Callable[[Fields, str], str] = lambda message, text: text
+    is_chronological: bool = False
+    max_depth: int = MAX_DEPTH
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether the start of a file has one of the signs."""
+        return not outline(head).isdisjoint(tuple(sign.split(".")) for sign in self.signs)
+
+    def read(self, path: Source) -> Iterator[Record]:
+        """Each conversation in the order of the file, after the account it belongs to."""
+        return _read(self, path)
+
+
+@record_reader
+def _read(skips: list[Skip], program: Assistant, path: Source) -> Iterator[Record | None]:
+    key, current = program.NAME.lower().replace(" ", ""), None
+    for item in _stream_conversations(path, skips, program.max_depth):
+        conversation = item.renamed(program.conversation)
+        owner = conversation.text("owner")
+        persona = PersonaDraft(program.NAME, f"{key}-{owner}" if owner else key)
+        if persona != current:
+            yield (current := persona)
+        yield _read_session(program, conversation)
+
+
+def _stream_conversations(path: Source, skips: list[Skip], max_depth: int) -> Iterator[Fields]:
+    """Each conversation of a list, or the one that is the whole file."""
+    values: dict[str, Any] = {}
+    for place, value in stream_values(path, max_depth=max_depth):
+        if place and isinstance(place[0], str):
+            values[place[0]] = value
+        else:
+            yield Fields.of(value, format_place(place), skips)
+    if values:
+        yield Fields(values, "conversation", skips)
+
+
+def _read_session(program: Assistant, conversation: Fields) -> SessionDraft | None:
+    """A conversation as a session of what was shown, from its start or else its first dated message.
+
+    Without turns, it is None, which is reported.
+    """
+    messages, parents = _index_messages(program, conversation)
+    shown = dict.fromkeys(_find_shown(program, conversation, parents))
+    for key, message in messages.items():
+        if key not in shown:
+            message.report("", NOT_SHOWN)
+    turns = tuple(turn for key in shown if key in messages and (turn := _read_turn(program, messages[key])))
+    if not turns:
+        conversation.report("", EMPTY_SESSION)
+        return None
+    started_at = conversation.optional_moment("start", _read_time)
+    started_at = started_at or next((turn.said_at for turn in turns if turn.said_at), None)
+    if (fault := date_problem(started_at)) and not conversation.values.get("start"):
+        conversation.report("start", fault)
+    wording, title = _wording(conversation, "start"), conversation.text("title").strip()
+    return SessionDraft(turns, started_at, wording, conversation.text("id"), title)
+
+
+def _index_messages(program: Assistant, conversation: Fields) -> tuple[dict[str, Fields], dict[str, str]]:
+    """The messages by id, and the parent of each; a missing or repeated id is replaced by the place."""
+    messages: dict[str, Fields] = {}
+    parents: dict[str, str] = {}
+    for key, value, place in _list_nodes(program, conversation):
+        node = Fields.of(value, place, conversation.skips)
+        if not isinstance(value, dict):
+            continue
+        own = key or node.text(program.message["id"])
+        own = own if own and own not in parents else place
+        parents[own] = node.text(program.message["parent"])
+        if program.wrapper and value.get(program.wrapper) is None:
+            continue
+        message = (node.object(program.wrapper) if program.wrapper else node).renamed(program.message)
+        # Where messages are named, the name is the id: old exports have no other.
+        messages[own] = replace(message, values={**message.values, "id": key}) if key else message
+    return messages, parents
+
+
+def _list_nodes(program: Assistant, conversation: Fields) -> Iterator[tuple[str, Any, str]]:
+    """The name, value and place of each message; in a list, without a name, each comes before its children.
+
+    Children get it as their parent. With a stack, because trees are deep.
+    """
+    if isinstance(conversation.values["messages"], dict):
+        yield from conversation.object("messages").entries()
+        return
+    waiting = list(conversation.items("messages"))[::-1]
+    while waiting:
+        value, place = waiting.pop()
+        yield "", value, place
+        if isinstance(value, dict) and isinstance(children := value.get("children"), list):
+            parent = {program.message["parent"]: value.get(program.message["id"])}
+            adopted = [{**child, **parent} if isinstance(child, dict) else child for child in children]
+            waiting += reversed([(child, f"{place}.children[{n}]") for n, child in enumerate(adopted)])
+
+
+def _find_shown(program: Assistant, conversation: Fields, parents: Mapping[str, str]) -> list[str]:
+    """The ids of the messages that were shown, in order; all of a list without branches."""
+    is_list = isinstance(conversation.values["messages"], list)
+    if not conversation.values["branches"] or (is_list and not any(parents.values())):
+        return list(parents)
+    leaf = conversation.text("leaf")
+    if program.is_chronological and leaf not in parents:
+        leaf = next(reversed([*parents]), "")
+    return shown_path(parents, leaf)
+
+
+def shown_path(parents: Mapping[str, str], leaf: str) -> list[str]:
+    """The ids of the messages from the first to a leaf, given each one's parent; stops where parents form a circle.
+
+    If the leaf is not among the messages, the last one is used: at every branch the latest child.
+    """
+    if leaf not in parents:
+        last_child = {parent if parent in parents else "": message for message, parent in parents.items()}
+        # Without a first message the parents form a circle, which may be entered anywhere.
+        leaf = _follow(last_child, last_child.get("", next(iter(parents), "")))[-1]
+    return [message for message in reversed(_follow(parents, leaf)) if message in parents]
+
+
+def _follow(links: Mapping[str, str], first: str) -> list[str]:
+    """What the links lead to, from the first; the last has no link, or one to what was passed."""
+    path = {first: None}
+    while (step := links.get(next(reversed(path)))) is not None and step not in path:
+        path[step] = None
+    return list(path)
+
+
+def _read_turn(program: Assistant, message: Fields) -> TurnDraft | None:
+    """A message as a turn; None if it is not part of the conversation or has no text, which is reported."""
+    if obstacle := program.find_obstacle(message):
+        message.report("", obstacle)
+        return None
+    said_by = message.text("role")
+    if (role := program.roles.get(said_by, program.roles.get(""))) is None:
+        message.report("role", f"said by {said_by or 'nobody'}, not by the user or the assistant")
+        return None
+    if message.values["attached"]:
+        message.report("attached", "only text is kept; left out: the files")
+    text = program.edit(message, _read_text(message)).strip()
+    if not text:
+        message.report("", EMPTY_TURN)
+        return None
+    speaker = USER if role == "user" else message.text("speaker") or program.NAME
+    said_at = message.optional_moment("said_at", _read_time)
+    return TurnDraft(speaker, role, text, said_at, _wording(message, "said_at"), message.text("id"))
+
+
+def _read_text(message: Fields) -> str:
+    if isinstance(message.values["content"], list):
+        return _read_parts(message) or message.text("text")
+    return message.text("content") or message.text("text")
+
+
+def _read_parts(message: Fields) -> str:
+    """The text of a message that consists of parts; the types of parts other than text are reported once."""
+    texts: list[str] = []
+    others: dict[str, None] = {}
+    for value, place in message.items("content"):
+        if isinstance(value, str):
+            texts.append(clean_text(value, place, message.skips))
+            continue
+        part = Fields.of(value, place, message.skips)
+        kind = part.text("content_type") or part.text("type") or "a part of unknown type"
+        if kind not in SPOKEN:
+            others[kind] = None
+        elif isinstance(part.values.get("text"), dict):
+            texts.append(part.object("text").text("value"))
+        else:
+            texts.append(part.text("text"))
+    if others:
+        message.report("content", f"only text is kept; left out: {', '.join(others)}")
+    return "\n\n".join(text for text in texts if text.strip())
+
+
+def _read_time(text: str) -> datetime | None:
+    return parse_epoch(text) or parse_moment(text)
+
+
+def _wording(fields: Fields, name: str) -> str:
+    """The source's wording of a time; a number has none worth keeping."""
+    return fields.text(name) if isinstance(fields.values[name], str) else ""
 
 
 def _find_obstacle(message: Fields) -> str:
@@ -136,37 +284,14 @@ def _remove_details(message: Fields, text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _names(program: int) -> tuple[dict[str, str], dict[str, str]]:
-    """One column of the two tables."""
-    conversation, message = ({ours: theirs[program] for ours, theirs in t.items()} for t in (CONVERSATION, MESSAGE))
-    return conversation, message
-
+_FORMATS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 chatgpt = Assistant(
-    "ChatGPT",
-    has_any(("[]", "mapping")),
-    *_names(0),
-    wrapper="message",
-    find_obstacle=_find_obstacle,
-    edit=lambda message, text: FOOTNOTE.sub("", text),
+    **_FORMATS["chatgpt"], find_obstacle=_find_obstacle, edit=lambda message, text: FOOTNOTE.sub("", text)
 )
-claude = Assistant(
-    "Claude", has_any(("[]", "chat_messages")), *_names(1), edit=_name_attachments, is_chronological=True
-)
-openwebui = Assistant(
-    "Open WebUI",
-    has_any(*(("[]", "chat", name) for name in ("history", "messages", "models")), ("[]", "history", "currentId")),
-    *_names(2),
-    edit=_remove_details,
-)
+claude = Assistant(**_FORMATS["claude"], edit=_name_attachments)
+openwebui = Assistant(**_FORMATS["openwebui"], edit=_remove_details)
 librechat = Assistant(
-    "LibreChat",
-    has_any(
-        *((name, "[]", sign) for name in ("messages", "messagesTree") for sign in ("messageId", "parentMessageId"))
-    ),
-    *_names(3),
-    roles={"True": "user", "": "assistant"},
+    **_FORMATS["librechat"],
     find_obstacle=lambda message: "an error message" if message.values.get("error") else "",
-    # Where messages contain their answers, each is two levels below the one it answers, an object in a list.
-    max_depth=20_000,
 )

@@ -12,7 +12,6 @@ One history, named after and identified by the character who speaks first; a pau
 is the answer that was shown; the other swipes are reported, not kept. System messages are left out.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -35,7 +34,6 @@ from memory.types import PersonaDraft, Role, Skip, TurnDraft
 NAME = "SillyTavern chat"
 
 UNNAMED = "unused"
-AT = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2}) ?@([0-9]{1,2})h ?([0-9]{1,2})m ?([0-9]{1,2})s.{0,8}")
 
 
 def sniff(head: bytes) -> bool:
@@ -90,6 +88,6 @@ def _read_turn(line: Fields) -> TurnDraft | None:
 def _read_date(text: str) -> datetime | None:
     if text.replace(".", "", 1).isdecimal():
         return parse_epoch(text)
-    if match := AT.fullmatch(text):
-        return parse_with_format("-".join(match.groups()), "%Y-%m-%d-%H-%M-%S")
+    if "@" in text:  # "2024-5-1 @08h 00m 00s 123ms"
+        return parse_with_format(text.replace(" ", "").partition("s")[0], "%Y-%m-%d@%Hh%Mm%S")
     return parse_moment(text, "%B %d, %Y %I:%M%p", "%b %d, %Y %I:%M%p")

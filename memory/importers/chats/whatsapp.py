@@ -52,8 +52,6 @@ STAMP = re.compile(
 # "a.m.", "p. m." and so on, without dots and spaces; other words before the hour ("klo", "um") mean "at".
 MORNING = frozenset({"am", "上午", "午前", "오전", "vorm", "πμ", "ص"})
 AFTERNOON = frozenset({"pm", "下午", "午後", "오후", "nachm", "μμ", "م"})
-SHORT_YEAR = 100
-CENTURY = 2000
 FIRST_YEAR = 2009
 """The year in which WhatsApp appeared."""
 
@@ -142,7 +140,7 @@ class MessageTime:
     def moment(self, order: Order) -> datetime | None:
         """The moment, with the numbers read in this order; None if there is no such day."""
         date = dict(zip(order.split("/"), self.numbers, strict=True))
-        year = date["year"] if date["year"] >= SHORT_YEAR else date["year"] + CENTURY
+        year = date["year"] if date["year"] >= 100 else date["year"] + 2000
         try:
             return datetime(year, date["month"], date["day"], *self.clock, tzinfo=UTC)
         except ValueError:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import get_args
+from typing import Any, get_args
 
 from memory.bank.relations import relation_of
 from memory.bank.rows import clean
@@ -17,7 +17,6 @@ from memory.dates.expressions import read_date
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir_export
 from memory.importers.reading.fields import (
-    EMPTY_SESSION,
     EMPTY_TURN,
     NO_DATE,
     ROLES,
@@ -105,34 +104,34 @@ def _find_persona(path: Source) -> object:
 
 def _read_persona(fields: Fields, fallback: str) -> PersonaDraft:
     """A persona; without a name it is named after its id or the fallback."""
-    external_id = fields.text("id")
-    name = fields.text("name")
+    external_id, name = fields.text("id"), fields.text("name")
     if not name.strip():
         fields.report("name", "a persona without a name; its id or the file's name is used")
         name = external_id.strip() or fallback
     return PersonaDraft(
         name,
         external_id,
-        fields.text("description"),
-        tuple(fields.texts("traits")),
-        fields.text("manner") or "plain",
-        fields.values.get("proactive") is not False,
-        fields.text("scenario"),
-        fields.text("first_message"),
-        fields.text("examples"),
-        fields.values.get("kept_apart") is not False,
+        traits=tuple(fields.texts("traits")),
+        manner=fields.text("manner") or "plain",
+        **_texts(fields, "description", "scenario", "first_message", "examples"),
+        proactive=fields.values.get("proactive") is not False,
+        kept_apart=fields.values.get("kept_apart") is not False,
     )
+
+
+def _texts(fields: Fields, *names: str) -> dict[str, Any]:
+    """Fields that are texts, by their names, which the drafts share."""
+    return {name: fields.text(name) for name in names}
 
 
 def _read_session(fields: Fields, persona: str) -> SessionDraft | None:
     """A session of a persona; None if it has no usable turn, which is reported."""
-    turns = tuple(turn for each in fields.objects("turns") if (turn := _read_turn(each, persona)))
-    if not turns:
-        fields.report("turns", EMPTY_SESSION)
+    turns = (turn for each in fields.objects("turns") if (turn := _read_turn(each, persona)))
+    session = fields.session(turns, "started_at", external_id=fields.text("id"), turns_name="turns")
+    if session is None:
         return None
-    started_at = fields.moment("started_at")
-    wording = _read_wording(fields, "started", started_at)
-    return SessionDraft(turns, started_at, wording, fields.text("id"), fields.text("title"))
+    wording = _read_wording(fields, "started", session.started_at)
+    return replace(session, started_text=wording, title=fields.text("title"))
 
 
 def _read_memory(fields: Fields) -> MemoryDraft | None:
@@ -147,17 +146,13 @@ def _read_memory(fields: Fields) -> MemoryDraft | None:
     memory = MemoryDraft(
         store,
         text,
-        key=fields.text("key"),
         event=_read_event(fields),
         event_text=_read_event_text(fields),
         said_at=fields.optional_moment("said_at"),
         valid_from=fields.optional_moment("valid_from"),
         valid_to=parse_moment(fields.text("valid_to")) or fields.optional_moment("valid_to"),  # may be in the future
-        emotion=fields.text("emotion"),
-        scene=fields.text("scene"),
-        speaker=fields.text("speaker"),
-        attribute=fields.text("attribute"),
         external_id=fields.text("id"),
+        **_texts(fields, "key", "emotion", "scene", "speaker", "attribute"),
     )
     return replace(memory, relation=relation_of(memory))
 

@@ -94,7 +94,14 @@ class _TranscriptLog(ChatLog):
         stamp = read_line_time(text, self.session.started_at if self.session else None)
         utterance = split_utterance(stamp.rest)
         if utterance and (stamp.text or not self.has_times or utterance[0] in self.cast.roles):
-            yield from self._start_turn(stamp, *utterance, place)
+            speaker, said = utterance
+            if self.session and self.session.started_at is None and not self.turns:
+                self.session = replace(self.session, started_at=stamp.moment, started_text=stamp.text)
+            if stamp.text and stamp.moment is None:
+                self.skips.append(Skip(place, NO_DATE))
+            self.has_times = self.has_times or bool(stamp.text)
+            turn = TurnDraft(speaker, self.cast.role_of(speaker), said, stamp.moment, stamp.text)
+            yield from self.add(turn, place, may_pause=stamp.has_day)
         elif self.turns:
             self.continue_turn(text)
         elif title := read_title(text):
@@ -110,15 +117,6 @@ class _TranscriptLog(ChatLog):
             if fault := date_problem(session.started_at):
                 self.skips.insert(first, Skip(self.place, fault))
             yield session
-
-    def _start_turn(self, stamp: LineTime, speaker: str, text: str, place: str) -> Iterator[SessionDraft]:
-        if self.session and self.session.started_at is None and not self.turns:
-            self.session = replace(self.session, started_at=stamp.moment, started_text=stamp.text)
-        if stamp.text and stamp.moment is None:
-            self.skips.append(Skip(place, NO_DATE))
-        self.has_times = self.has_times or bool(stamp.text)
-        turn = TurnDraft(speaker, self.cast.role_of(speaker), text, stamp.moment, stamp.text)
-        yield from self.add(turn, place, may_pause=stamp.has_day)
 
 
 def read_line_time(line: str, day: datetime | None = None) -> LineTime:
