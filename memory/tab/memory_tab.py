@@ -8,7 +8,7 @@ from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.forgetting import forget
 from memory.search.searcher import Searcher
-from memory.tab.memory_detail import Changed, MemoryDetail
+from memory.tab.memory_card import Changed, MemoryDetail
 from memory.tab.memory_list import MemoryList, persona_choices
 from memory.tab.panels import ExportPanel, ForgetPanel, JournalPanel, PersonaPanel
 from memory.tab.parts import PRIVATE, UNCHANGED, Update, render
