@@ -19,12 +19,12 @@ from typing import NoReturn
 from anyio import sleep
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from graph.assistant import Answer, Assistant, Event
 from graph.server.login import digest, is_browser
 from graph.server.request_limits import RequestBudget, network
-from graph.server.user_pages import UserPages
+from graph.server.user_pages import UserPages, end_when
 from graph.state import Ask, Services
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_duration
@@ -90,7 +90,11 @@ class DemoMiddleware:
             await _redirect("/", request)(scope, receive, send)
             return
         page = await self._pages.of(visitor)
-        await page(scope, receive, self._while_here(visitor, send))
+
+        async def has_left() -> bool:
+            return visitor not in self._seen
+
+        await page(scope, receive, end_when(has_left, send))
 
     async def close_pages_of_gone(self) -> NoReturn:
         """Close the pages of visitors who left, for as long as the app runs."""
@@ -126,18 +130,6 @@ class DemoMiddleware:
         site = "SameSite=None; Secure; Partitioned" if self._framed else f"SameSite=Lax{secure}"
         response.headers["Set-Cookie"] = f"{COOKIE}={token}; Path=/; HttpOnly; {site}"
         return response
-
-    def _while_here(self, visitor: str, send: Send) -> Send:
-        """Cut a response off once its visitor has left; some are streams that never end by themselves."""
-        ended = False
-
-        async def send_if_here(message: Message) -> None:
-            nonlocal ended
-            if not ended:
-                ended = visitor not in self._seen and message["type"] == "http.response.body"
-                await send({"type": "http.response.body"} if ended else message)
-
-        return send_if_here
 
 
 def _redirect(path: str, request: Request) -> Response:

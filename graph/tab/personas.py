@@ -17,9 +17,8 @@ from memory.bank.bank import Bank
 from memory.bank.relations import YOU
 from memory.errors import MemoirError
 from memory.ingest import ingest
-from memory.tab.card_fields import CardFields, read_picture
 from memory.tab.import_panel import APART, APART_INFO
-from memory.tab.parts import PRIVATE, Update, render
+from memory.tab.parts import PRIVATE, CardFields, Update, read_picture, render
 from memory.types import (
     LearnedMemory,
     MemoryDraft,

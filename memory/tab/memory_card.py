@@ -18,7 +18,7 @@ from memory.dates.expressions import describe_span
 from memory.errors import UnknownMemory
 from memory.forgetting import forget
 from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, memory_date, parse_date
-from memory.tab.parts import PRIVATE, Update, empty_state, render
+from memory.tab.parts import PRIVATE, Confirm, Update, empty_state, render
 from memory.types import SEMANTIC, SUMMARY, Memory, Session, Turn
 
 MAX_FURTHER = 5
@@ -163,12 +163,7 @@ class MemoryDetail:
                 self.save = gr.Button("Save", variant="primary", size="md", elem_id="memory-save")
         self.undo = gr.Button(size="sm", visible=False, elem_id="memory-undo")
         self.forget = gr.Button("Forget this memory", variant="stop", visible=False, elem_id="memory-forget")
-        with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
-            self.preview = gr.HTML(padding=False)
-            with gr.Row():
-                self.keep = gr.Button("Cancel", size="md")
-                self.only = gr.Button("Only this fact", size="md", elem_id="memory-forget-fact")
-                self.sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="memory-forget-sure")
+        self.confirm = Confirm("memory-forget", between="Only this fact")
         self.result = gr.HTML(padding=False, elem_id="memory-result")
         self.origin = gr.HTML(padding=False, elem_id="memory-origin")
         self._connect([persona, self.selected])
@@ -182,15 +177,16 @@ class MemoryDetail:
         self.pin.click(self.toggle_pin, ids, self.changed, **PRIVATE)
         self.merge.click(self.merge_duplicates, ids, self.changed, **PRIVATE)
         self.undo.click(self.undo_last, ids, self.changed, **PRIVATE)
-        asked = [self.preview, self.only, self.sure, self.confirm, self.forget]
+        less, sure, cancel = self.confirm.less, self.confirm.sure, self.confirm.cancel
+        asked = [*self.confirm.outputs, less, sure, self.forget]
         self.forget.click(self.show_preview, ids, asked, **PRIVATE)
-        self.only.click(self.mark_wrong, ids, self.changed, **PRIVATE)
-        self.keep.click(lambda: self._ask(False, True), None, [self.confirm, self.forget], **PRIVATE)
+        less.click(self.mark_wrong, ids, self.changed, **PRIVATE)
+        cancel.click(lambda: self._offer(True), None, [self.confirm.group, self.forget], **PRIVATE)
 
     @property
     def outputs(self) -> list[Any]:
         """The components that `show` and `clear` update."""
-        parts = [self.card, self.origin, self.selected, self.result, self.confirm, self.forget]
+        parts = [self.card, self.origin, self.selected, self.result, self.confirm.group, self.forget]
         return [*parts, self.buttons, self.form, self.pin, self.merge, self.undo]
 
     def show(self, memory: Memory) -> Update:
@@ -200,7 +196,7 @@ class MemoryDetail:
             self.origin: render_origin(self.bank, memory, REACH),
             self.selected: memory.id,
             self.result: "",
-            **self._ask(False, True),
+            **self._offer(True),
             **self._show_corrections(memory.persona_id, memory),
         }
 
@@ -211,7 +207,7 @@ class MemoryDetail:
             self.origin: "",
             self.selected: None,
             self.result: "",
-            **self._ask(False),
+            **self._offer(False),
             **self._show_corrections(persona_id, None),
         }
 
@@ -283,15 +279,15 @@ class MemoryDetail:
         memory = self.bank.memory(persona_id, memory_id)
         is_fact = memory.store != "dialogue" and memory.retracted_at is None
         return {
-            self.preview: render("forget_preview.html", gone=gone, is_fact=is_fact),
-            self.only: gr.Button(visible=is_fact),
-            self.sure: gr.Button("Forget what was said, too" if is_fact else "Forget for good"),
-            **self._ask(True),
+            **self.confirm.ask(render("forget_preview.html", gone=gone, is_fact=is_fact)),
+            self.confirm.less: gr.Button(visible=is_fact),
+            self.confirm.sure: gr.Button("Forget what was said, too" if is_fact else "Forget for good"),
+            self.forget: gr.Button(visible=False),
         }
 
-    def _ask(self, asking: bool, forgettable: bool = False) -> Update:
-        """Show the question whether to forget the memory, or the button that asks it."""
-        return {self.confirm: gr.Group(visible=asking), self.forget: gr.Button(visible=forgettable and not asking)}
+    def _offer(self, forgettable: bool) -> Update:
+        """Show the button that asks whether to forget the memory, if there is one."""
+        return {**self.confirm.close(), self.forget: gr.Button(visible=forgettable)}
 
 
 def _changed(memory_id: int) -> Changed:
