@@ -159,7 +159,10 @@ USED_UP = "You have used the demo's chat model as much as a visitor may in an ho
 
 
 class TokenBudget:
-    """The chat model's tokens that are left for one visitor; `an_hour` is how many there are."""
+    """The chat model's tokens that are left for one visitor, `an_hour` at most.
+
+    It is an object of its own, because copies of an assistant share it.
+    """
 
     def __init__(self, an_hour: int, clock: Callable[[], float]) -> None:
         self._most, self._clock = an_hour, clock
