@@ -74,7 +74,7 @@ class ChatTab:
             RememberedPanel(self.bank, self.chat)
         services = (assistant, indexer, learner)
         self.answering = Answering(
-            page, *services, self.box, self.model, self.chat, self.sources, self.timer, self.trace, self._where, running
+            page, *services, self.box, self.chat, self.sources, self.timer, self.trace, self._where, running
         )
         self._connect(page, self.answering)
 

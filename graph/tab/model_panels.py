@@ -142,16 +142,6 @@ class ModelPanel:
             self.key: gr.Textbox("", visible=place in ("server", "openai")),
         }
 
-    @staticmethod
-    def assistant(assistant: Assistant, name: str | None, quantization: Quantization) -> Assistant:
-        """Return the assistant with the chosen chat model.
-
-        Raises:
-            UnknownModel: there is none of that name.
-        """
-        chosen = (name or NONE).strip() or NONE
-        return assistant.reading_with(chat_model_or_none(chosen, quantization), chosen, quantization)
-
     async def show_fields(self, place: str) -> Update:
         """Ask what a model of that place needs; of servers, those that run on this machine are offered."""
         found = await find_models() if place == "server" else []

@@ -36,12 +36,7 @@ SAMPLE = "sample"
 
 FILES = Path(__file__).parents[2] / "assets" / "sample"
 
-ASSISTANT = PersonaDraft(
-    "Memoir",
-    description=OF_ASSISTANT,
-    manner="warm",
-    kept_apart=False,
-)
+ASSISTANT = PersonaDraft("Memoir", description=OF_ASSISTANT, manner="warm", kept_apart=False)
 """The persona that a user starts with."""
 
 PROACTIVE = "Bring up memories on its own"
@@ -84,14 +79,11 @@ def introduce(bank: Bank, name: str) -> tuple[Persona, str]:
     if not name:
         return persona, ""
     now = datetime.now(UTC).astimezone()
+    welcome = f"Nice to meet you, {name}. Tell me something about yourself, and I'll remember it."
     lines: tuple[tuple[str, Role, str], ...] = (
         (persona.name, "assistant", f"Hello, I'm {persona.name}. What is your name?"),
         (USER, "user", name),
-        (
-            persona.name,
-            "assistant",
-            f"Nice to meet you, {name}. Tell me something about yourself, and I'll remember it.",
-        ),
+        (persona.name, "assistant", welcome),
     )
     said_text = now.isoformat(timespec="seconds")
     turns = [TurnDraft(*line, now, said_text, uuid.uuid4().hex, recallable=False) for line in lines]

@@ -15,7 +15,6 @@ from memory.bank.bank import Bank
 from memory.bank.corrections import ChangeKind
 from memory.bank.queries.deletion import select_memories
 from memory.dates.expressions import describe_span
-from memory.errors import UnknownMemory
 from memory.forgetting import forget
 from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, memory_date, parse_date
 from memory.tab.parts import PRIVATE, Confirm, Update, empty_state, render
@@ -45,11 +44,13 @@ def render_memory(bank: Bank, memory: Memory, reach: int) -> Markup:
 
 def render_card(bank: Bank, memory: Memory) -> Markup:
     """Render what is known of a memory."""
-    values = {name: clip(value, 400) for name, value in _values(memory, _successor(bank, memory)).items()}
+    later = [memory.superseded_by] if memory.superseded_by is not None else []
+    successors = bank.memories_by_id(memory.persona_id, later)  # none if it was forgotten since
+    values = {name: clip(value, 400) for name, value in _values(memory, successors).items()}
     return render("memory_card.html", memory=memory, kind=kind_name(memory), values=values)
 
 
-def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
+def _values(memory: Memory, successors: Sequence[Memory]) -> dict[str, str]:
     happened = describe_span(memory.event) if memory.event else ""
     if memory.event and memory.event_text:
         happened += f" (from “{memory.event_text}”)"
@@ -69,19 +70,10 @@ def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
         "Valid": valid,
         "Retracted": format_time(memory.retracted_at),
         "May be out of date": stale,
-        "Replaced by": f"{successor.text} ({memory_date(successor)})" if successor else "",
+        "Replaced by": "".join(f"{each.text} ({memory_date(each)})" for each in successors),
         "Feeling": memory.emotion,
         "Scene": memory.scene,
     }
-
-
-def _successor(bank: Bank, memory: Memory) -> Memory | None:
-    if memory.superseded_by is None:
-        return None
-    try:
-        return bank.memory(memory.persona_id, memory.superseded_by)
-    except UnknownMemory:  # forgotten since
-        return None
 
 
 def render_origin(bank: Bank, memory: Memory, reach: int) -> Markup:

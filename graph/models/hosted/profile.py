@@ -72,7 +72,7 @@ def server_profile(model: BaseChatOpenAI) -> ServerProfile:
     address = str(model.openai_api_base)
     if address == OPENAI:
         return ServerProfile((model.profile or {}).get("max_input_tokens"), parallel=True)
-    key = address, model.model_name
+    key = _key(model)
     asked, profile = _PROFILES.get(key, (0.0, ServerProfile()))
     if key not in _PROFILES or time.monotonic() > asked + KEEP_SECONDS:
         with _alone(address, profile) as free:
@@ -83,9 +83,13 @@ def server_profile(model: BaseChatOpenAI) -> ServerProfile:
     return profile if profile.context else replace(profile, context=_LEARNED.get(key))
 
 
+def _key(model: BaseChatOpenAI) -> tuple[str, str]:
+    return str(model.openai_api_base), model.model_name
+
+
 def learn_context(model: BaseChatOpenAI, length: int) -> None:
     """Keep the context that a server named when it refused a prompt, for one that does not tell it when it is asked."""
-    _LEARNED[str(model.openai_api_base), model.model_name] = length
+    _LEARNED[_key(model)] = length
 
 
 def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
@@ -130,12 +134,12 @@ def _turn(address: str, profile: ServerProfile) -> threading.Lock:
 
     llama-cpp-python's server breaks off a reply when any other request arrives, even one for its list of models.
     """
-    at_once = profile.parallel or not _is_loopback(address)
+    at_once = profile.parallel or not is_loopback(urlsplit(address).hostname or "")
     return threading.Lock() if at_once else _TURNS.setdefault(address, threading.Lock())
 
 
-def _is_loopback(address: str) -> bool:
-    host = urlsplit(address).hostname or ""
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -236,25 +240,24 @@ REFUSALS = (400, 422, 500, 501)
 FAILED = (500, 501)
 """Those with which a server that took the form before does not refuse it, but has failed."""
 
-_ACCEPTED: dict[tuple[str | None, str], str] = {}
+_ACCEPTED: dict[tuple[str, str], str] = {}
 """The form that a server took last, by address and model."""
 
 
 def forms(model: BaseChatOpenAI) -> Sequence[str]:
     """The forms to try, beginning with the one that this server took before."""
-    accepted = _ACCEPTED.get((model.openai_api_base, model.model_name), FORMS[0])
-    return FORMS[FORMS.index(accepted) :]
+    return FORMS[FORMS.index(_ACCEPTED.get(_key(model), FORMS[0])) :]
 
 
 def refusals(model: BaseChatOpenAI, form: str) -> Sequence[int]:
     """The status that says that the server may not take a form."""
-    took = form == _ACCEPTED.get((model.openai_api_base, model.model_name))
+    took = form == _ACCEPTED.get(_key(model))
     return [status for status in REFUSALS if form and not (took and status in FAILED)]
 
 
 def remember_form(model: BaseChatOpenAI, form: str) -> None:
     """Begin with this form from now on."""
-    _ACCEPTED[model.openai_api_base, model.model_name] = form
+    _ACCEPTED[_key(model)] = form
 
 
 def response_format(form: str, schema: Mapping[str, Any], *, openai: bool) -> dict[str, Any]:
