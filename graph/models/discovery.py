@@ -18,6 +18,15 @@ PORTS = (11434, 1234, 8080, 8000)
 PATIENCE, FAR = 0.5, 10.0
 """Seconds that a server of this machine may take to name its models, and one that the user names."""
 
+FOLDERS = ("models", "Downloads", ".lmstudio/models", ".cache/lm-studio/models", ".cache/huggingface/hub")
+"""Where such files usually lie, in the user's folder."""
+
+DEPTH, MOST = 4, 30
+"""So many folders deep is looked, and so many files are offered."""
+
+FITTING = ((22, "Qwen3-8B", 5.0), (14, "Qwen2.5-7B-Instruct", 4.6), (7, "Qwen2.5-3B-Instruct", 1.9))
+"""GiB of memory a computer needs, the largest model then, and GB to download; README.md estimates them."""
+
 
 async def find_models(ports: Iterable[int] = PORTS) -> list[str]:
     """The names of the models that servers at these ports of this machine offer, in the order of the ports."""
@@ -54,15 +63,6 @@ async def _models(client: httpx.AsyncClient, address: str) -> list[str]:
         return [str(model["id"]) for model in reply["data"]]
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, KeyError):  # nobody is there, or somebody else
         return []
-
-
-FOLDERS = ("models", "Downloads", ".lmstudio/models", ".cache/lm-studio/models", ".cache/huggingface/hub")
-"""Where such files usually lie, in the user's folder."""
-DEPTH, MOST = 4, 30
-"""So many folders deep is looked, and so many files are offered."""
-
-FITTING = ((22, "Qwen3-8B", 5.0), (14, "Qwen2.5-7B-Instruct", 4.6), (7, "Qwen2.5-3B-Instruct", 1.9))
-"""GiB of memory a computer needs, the largest model then, and GB to download; README.md estimates them."""
 
 
 def find_files(home: Path | None = None) -> list[str]:

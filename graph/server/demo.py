@@ -61,6 +61,22 @@ UNKNOWN = (
     "Open or reload the page to begin."
 )
 
+MESSAGES, MESSAGES_SECONDS = 60, 600.0
+"""Messages that a visitor may send in so many seconds."""
+
+TOKENS_SECONDS = 3600.0
+"""Seconds after which a visitor may use the chat model's tokens anew; they begin with the first answer."""
+
+ANSWER_TOKENS = 4_000
+"""Tokens that an answer is counted as while it is made, and for good if it fails or is stopped before its first word: a
+usual prompt has some 2,400, the reply at most 1,000, and its check some more."""
+
+TOO_MANY_MESSAGES = (
+    "This demo takes at most {} messages in ten minutes. Your message was not stored. Send it again in {}."
+)
+
+USED_UP = "You have used the demo's chat model as much as a visitor may in an hour. Memoir answers without it for {}."
+
 
 class DemoMiddleware:
     """Serves each visitor's page to that visitor.
@@ -140,22 +156,6 @@ def _redirect(path: str, request: Request) -> Response:
 def _plain(message: str, status: int, wait: float = 0.0) -> Response:
     headers = {"Retry-After": str(max(1, math.ceil(wait)))} if wait else None
     return HTMLResponse(render("demo_message.html", message=message), status, headers)
-
-
-MESSAGES, MESSAGES_SECONDS = 60, 600.0
-"""Messages that a visitor may send in so many seconds."""
-
-TOKENS_SECONDS = 3600.0
-"""Seconds after which a visitor may use the chat model's tokens anew; they begin with the first answer."""
-
-ANSWER_TOKENS = 4_000
-"""Tokens that an answer is counted as while it is made, and for good if it fails or is stopped before its first word: a
-usual prompt has some 2,400, the reply at most 1,000, and its check some more."""
-
-TOO_MANY_MESSAGES = (
-    "This demo takes at most {} messages in ten minutes. Your message was not stored. Send it again in {}."
-)
-USED_UP = "You have used the demo's chat model as much as a visitor may in an hour. Memoir answers without it for {}."
 
 
 class TokenBudget:

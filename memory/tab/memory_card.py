@@ -29,6 +29,21 @@ MAX_USES = 10
 QUOTED_LINE = re.compile(r"[^:\n]{1,80}: ")
 """How a summary begins that is made of lines that were said, each with its speaker."""
 
+REACH = 30
+"""Turns shown before and after the source of a memory."""
+
+CHANGE_NAMES: Mapping[ChangeKind, str] = {
+    "edit": "the edit of {memory}",
+    "wrong": "marking {memory} as wrong",
+    "pin": "pinning {memory}",
+    "unpin": "unpinning {memory}",
+    "merge": "the merge into {memory}",
+}
+"""What the undo button says of each change."""
+
+Changed = tuple[int, str]
+"""The id of the memory to show after a change, and a mark that no other change has."""
+
 
 def kind_name(memory: Memory) -> str:
     """What the screen calls the kind of a memory; lines picked from a conversation do not sum it up."""
@@ -114,22 +129,6 @@ def render_transcript(
     parts = [session.title, format_time(session.started_at) or session.started_text, place]
     title = " · ".join(clip(part, 80) for part in parts if part)
     return render("transcript.html", title=title, turns=turns, cited=cited, quotes=quotes or {})
-
-
-REACH = 30
-"""Turns shown before and after the source of a memory."""
-
-CHANGE_NAMES: Mapping[ChangeKind, str] = {
-    "edit": "the edit of {memory}",
-    "wrong": "marking {memory} as wrong",
-    "pin": "pinning {memory}",
-    "unpin": "unpinning {memory}",
-    "merge": "the merge into {memory}",
-}
-"""What the undo button says of each change."""
-
-Changed = tuple[int, str]
-"""The id of the memory to show after a change, and a mark that no other change has."""
 
 
 class MemoryDetail:

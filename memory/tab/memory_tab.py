@@ -30,6 +30,36 @@ SCROLL_TO_MEMORY = """() => {
 }"""
 """Brings the memory into view, which a phone shows in a sheet, and in its transcript the line that is marked."""
 
+PAGE = 50
+"""Memories of a page."""
+
+HITS_PER_STORE = 20
+"""Memories of each store that a search shows."""
+
+MIN_MEANING = 0.25
+"""Cosine from which a memory is found without a word of the search; those of unrelated ones lie around 0.1."""
+
+NO_MATCHES = "No matches. Try other words, another kind or a wider date range."
+
+NO_FACTS = "No facts, people or events yet. To see what was said, choose the kind “Conversation”."
+
+FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+
+FACTS, EVERYTHING = "", "everything"
+
+KINDS: Mapping[str, str] = {
+    FACTS: "Facts, people, events",
+    EVERYTHING: "Facts and conversations",
+    **{group: group for group in GROUPS},
+    "summary": "Summary",
+    "dialogue": STORE_NAMES["dialogue"],
+    "retracted": "Retracted",
+}
+"""What the list can be narrowed to, and what the screen calls it."""
+
+OPEN_MEMORY = "window.openMemory = (memory) => trigger('select', { memory });"
+"""Lets screen.js ask for a memory whose row was clicked."""
+
 
 class MemoryTab:
     """The parts of the tab, and what happens between them."""
@@ -136,35 +166,6 @@ class MemoryTab:
         report = render("forget_report.html", gone=gone)
         shown = {**self.list.show(persona_id, page, *filters), **self.detail.clear(persona_id)}
         return {**shown, self.detail.result: report}
-
-
-PAGE = 50
-"""Memories of a page."""
-
-HITS_PER_STORE = 20
-"""Memories of each store that a search shows."""
-
-MIN_MEANING = 0.25
-"""Cosine from which a memory is found without a word of the search; those of unrelated ones lie around 0.1."""
-
-NO_MATCHES = "No matches. Try other words, another kind or a wider date range."
-NO_FACTS = "No facts, people or events yet. To see what was said, choose the kind “Conversation”."
-FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
-
-FACTS, EVERYTHING = "", "everything"
-
-KINDS: Mapping[str, str] = {
-    FACTS: "Facts, people, events",
-    EVERYTHING: "Facts and conversations",
-    **{group: group for group in GROUPS},
-    "summary": "Summary",
-    "dialogue": STORE_NAMES["dialogue"],
-    "retracted": "Retracted",
-}
-"""What the list can be narrowed to, and what the screen calls it."""
-
-OPEN_MEMORY = "window.openMemory = (memory) => trigger('select', { memory });"
-"""Lets screen.js ask for a memory whose row was clicked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from memory.formatting import parse_date
 from memory.importers.generic.character_card import MAX_CHARACTERS
 from memory.progress import Task
 from memory.tab.parts import (
-    FIELDS,
+    CARD_FIELDS,
     PRIVATE,
     CardFields,
     Confirm,
@@ -254,7 +254,7 @@ class PersonaPanel:
 
     def save(self, persona_id: int | None, description: str, picture: str | None, *card: str) -> Markup:
         """Store the texts in the fields, and the picture if one was chosen."""
-        texts = dict(zip(FIELDS, card, strict=True))
+        texts = dict(zip(CARD_FIELDS, card, strict=True))
         if picture:
             texts["picture"] = read_picture(picture)
         with journal.requested_by("Memory tab"):

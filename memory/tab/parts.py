@@ -69,6 +69,22 @@ _environment.filters |= {
     "memory_date": memory_date,
 }
 
+CARD_FIELDS: dict[str, dict[str, Any]] = {
+    "scenario": {
+        "label": "Scenario",
+        "lines": 2,
+        "info": "Where and when your chats take place. Used by a chat model.",
+    },
+    "first_message": {"label": "First message", "lines": 2, "info": "Opens a new chat. {{user}} stands for your name."},
+    "examples": {
+        "label": "Example dialogue",
+        "lines": 4,
+        "info": "How the persona talks. Used by a chat model.",
+        "placeholder": "{{user}}: How was your day?\n{{char}}: Long. The bees swarmed twice.",
+    },
+}
+"""The texts by their names in a `Persona`, in the order of a `PersonaDraft`, and how each field looks."""
+
 
 def render(template: str, /, **values: object) -> Markup:
     """Fill in a template, named by its file.
@@ -273,32 +289,15 @@ def _progress(title: str, task: Task) -> Markup:
     return progress_bar(title, steps, task.share)
 
 
-FIELDS: dict[str, dict[str, Any]] = {
-    "scenario": {
-        "label": "Scenario",
-        "lines": 2,
-        "info": "Where and when your chats take place. Used by a chat model.",
-    },
-    "first_message": {"label": "First message", "lines": 2, "info": "Opens a new chat. {{user}} stands for your name."},
-    "examples": {
-        "label": "Example dialogue",
-        "lines": 4,
-        "info": "How the persona talks. Used by a chat model.",
-        "placeholder": "{{user}}: How was your day?\n{{char}}: Long. The bees swarmed twice.",
-    },
-}
-"""The texts by their names in a `Persona`, in the order of a `PersonaDraft`, and how each field looks."""
-
-
 class CardFields:
-    """The fields, all optional, in a closed accordion; `inputs` are the texts in the order of `FIELDS`."""
+    """The fields, all optional, in a closed accordion; `inputs` are the texts in the order of `CARD_FIELDS`."""
 
     def __init__(self, elem_id: str) -> None:
         with gr.Accordion("More about the persona", open=False, elem_id=f"{elem_id}-more"):
             self.inputs = [
                 # With a value: Gradio sends None for a field that was never on the screen.
                 gr.Textbox("", max_length=MAX_CHARACTERS, elem_id=f"{elem_id}-{name.replace('_', '-')}", **look)
-                for name, look in FIELDS.items()
+                for name, look in CARD_FIELDS.items()
             ]
 
             self.picture = gr.File(
@@ -310,7 +309,7 @@ class CardFields:
 
     def show(self, persona: Persona | None) -> Update:
         """Show the texts of a persona."""
-        texts = [getattr(persona, name) if persona else "" for name in FIELDS]
+        texts = [getattr(persona, name) if persona else "" for name in CARD_FIELDS]
         return {**dict(zip(self.inputs, texts, strict=True)), self.picture: None}
 
 

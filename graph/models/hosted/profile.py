@@ -42,6 +42,35 @@ OLLAMA_CONTEXT = 4096
 
 _POLL_SECONDS = 0.05
 
+_PROFILES: dict[tuple[str, str], tuple[float, ServerProfile]] = {}
+"""By address and model, with the time at which it was asked."""
+
+_LEARNED: dict[tuple[str, str], int] = {}
+"""Contexts by address and model, as servers named them when they refused a prompt."""
+
+_TURNS: dict[str, threading.Lock] = {}
+"""One lock for each server that answers one request at a time, by its address."""
+
+FORMS: Sequence[str] = ("json_schema", "json_object", "")
+"""How a server is handed the JSON schema of a reply, in the order in which they are tried: OpenAI's; that of llama.cpp
+and llama-cpp-python; none.
+
+The library's own way is `with_structured_output(schema, method="json_schema", include_raw=True)`. Its request is the
+same as the first form here, but (langchain-openai 1.7, openai 2) it goes through `chat.completions.stream`, which
+raises where a reply was cut at its most tokens and where a stream is empty, hides that a connection ended early, and
+knows no second form; llama-cpp-python needs that one and ends a prompt that is too long with an empty stream. The reply
+would have to be parsed here in any case: not every server keeps to a schema, and some write around the JSON.
+"""
+
+REFUSALS = (400, 422, 500, 501)
+"""HTTP status of a server that does not take a form (llama-cpp-python: 500), or that fails for any other reason."""
+
+FAILED = (500, 501)
+"""Those with which a server that took the form before does not refuse it, but has failed."""
+
+_ACCEPTED: dict[tuple[str, str], str] = {}
+"""The form that a server took last, by address and model."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerProfile:
@@ -55,16 +84,6 @@ class ServerProfile:
     count: tuple[str, str] | None = None
     parallel: bool = False
     takes_options: bool = False
-
-
-_PROFILES: dict[tuple[str, str], tuple[float, ServerProfile]] = {}
-"""By address and model, with the time at which it was asked."""
-
-_LEARNED: dict[tuple[str, str], int] = {}
-"""Contexts by address and model, as servers named them when they refused a prompt."""
-
-_TURNS: dict[str, threading.Lock] = {}
-"""One lock for each server that answers one request at a time, by its address."""
 
 
 def server_profile(model: BaseChatOpenAI) -> ServerProfile:
@@ -221,27 +240,6 @@ def _rows(reply: object, name: str) -> list[dict[str, Any]]:
 def _size(reply: object, *path: str) -> int | None:
     value = _find(reply, *path)
     return value if isinstance(value, int) and value > 0 else None
-
-
-FORMS: Sequence[str] = ("json_schema", "json_object", "")
-"""How a server is handed the JSON schema of a reply, in the order in which they are tried: OpenAI's; that of llama.cpp
-and llama-cpp-python; none.
-
-The library's own way is `with_structured_output(schema, method="json_schema", include_raw=True)`. Its request is the
-same as the first form here, but (langchain-openai 1.7, openai 2) it goes through `chat.completions.stream`, which
-raises where a reply was cut at its most tokens and where a stream is empty, hides that a connection ended early, and
-knows no second form; llama-cpp-python needs that one and ends a prompt that is too long with an empty stream. The reply
-would have to be parsed here in any case: not every server keeps to a schema, and some write around the JSON.
-"""
-
-REFUSALS = (400, 422, 500, 501)
-"""HTTP status of a server that does not take a form (llama-cpp-python: 500), or that fails for any other reason."""
-
-FAILED = (500, 501)
-"""Those with which a server that took the form before does not refuse it, but has failed."""
-
-_ACCEPTED: dict[tuple[str, str], str] = {}
-"""The form that a server took last, by address and model."""
 
 
 def forms(model: BaseChatOpenAI) -> Sequence[str]:
