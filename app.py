@@ -24,11 +24,11 @@ from eval.settings import EvalSettings
 from eval.tab.evaluate_tab import EvaluateTab
 from graph.assistant import Assistant
 from graph.server.api import PublicApi
+from graph.server.demo import VisitorAssistant
 from graph.server.page import Page
 from graph.server.request_limits import MAX_QUEUED
 from graph.server.services import Background
 from graph.server.site import build_site, serve
-from graph.server.visitor_assistant import VisitorAssistant
 from graph.state import Services
 from graph.tab.chat_tab import ChatTab
 from memory.cli.errors import run_command

@@ -23,17 +23,22 @@ from eval.settings import EvalSettings
 from graph.assistant import Assistant
 from graph.server import demo as demo_module
 from graph.server import user_pages as user_pages_module
-from graph.server.demo import COOKIE, MAX_VISITORS, NEW_SECONDS, NEW_VISITORS, STAY_SECONDS, DemoMiddleware
+from graph.server.demo import (
+    ANSWER_TOKENS,
+    COOKIE,
+    MAX_VISITORS,
+    MESSAGES,
+    MESSAGES_SECONDS,
+    NEW_SECONDS,
+    NEW_VISITORS,
+    STAY_SECONDS,
+    TOKENS_SECONDS,
+    DemoMiddleware,
+    VisitorAssistant,
+)
 from graph.server.request_limits import VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS
 from graph.server.site import build_site
 from graph.server.user_pages import UserPages
-from graph.server.visitor_assistant import (
-    ANSWER_TOKENS,
-    MESSAGES,
-    MESSAGES_SECONDS,
-    TOKENS_SECONDS,
-    VisitorAssistant,
-)
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import pending_sessions
 from memory.bank.maintenance import verify
@@ -414,7 +419,7 @@ def test_a_visitor_sends_sixty_messages_in_ten_minutes(marlow: Chat, clock: Cloc
 
 @pytest.mark.slow
 def test_the_limit_of_messages_holds_for_programs_too(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graph.server.visitor_assistant.MESSAGES", 2)
+    monkeypatch.setattr("graph.server.demo.MESSAGES", 2)
     ann, ben = Visitor(client), Visitor(client)
     for each in (ann, ben):
         each.arrive()

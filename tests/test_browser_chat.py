@@ -74,7 +74,7 @@ def test_a_chat_is_found_renamed_taken_out_of_the_list_and_forgotten(screen: Scr
     page.locator("#chat-forget").click()
     expect(page.locator("#chat-forget-planned")).to_contain_text("Forget this for good?")
     expect(chats).to_have_count(2)
-    page.locator("#chat-sure").click()
+    page.locator("#chat-forget-sure").click()
     expect(chats).to_have_count(1)
     expect(page.get_by_text("Forgotten: 2 messages and 1 memory.")).to_be_visible()
     expect(page.locator("#chat .message")).to_have_count(0)  # it was the open one

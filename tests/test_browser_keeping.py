@@ -69,7 +69,7 @@ def test_what_mentions_a_word_is_shown_then_forgotten_to_the_last_byte(app: App,
     planned = screen.page.locator("#forget-planned")
     expect(planned).to_contain_text(re.compile("This deletes .* turns", re.DOTALL), timeout=SLOW)
     expect(planned.locator("li").first).to_contain_text(re.compile("quince", re.IGNORECASE))
-    screen.page.locator("#forget-planned-sure").click()
+    screen.page.locator("#forget-sure").click()
     expect(screen.page.locator("#forget-result")).to_contain_text("no traces left in the file", timeout=SLOW)
     told = [(entry.action, entry.request) for entry in journal.read(Bank(app.home / "bank.db"), 5)]
     assert ("forgot", "Memory tab") in told
@@ -86,7 +86,7 @@ def test_forgetting_can_be_stopped_and_changes_nothing(app: App, screen: Screen)
     screen.page.locator("#forget-look").click()
     expect(screen.page.locator("#forget-planned")).to_contain_text("This deletes", timeout=SLOW)
     with bank.writing():  # it waits for its turn, as a long one would go on
-        screen.page.locator("#forget-planned-sure").click()
+        screen.page.locator("#forget-sure").click()
         expect(screen.page.locator("#forget-going")).to_contain_text("Forgetting")
         screen.page.locator("#forget-stop").click()
         expect(screen.page.locator("#forget-going")).to_contain_text("stopping")

@@ -330,7 +330,7 @@ def test_a_persona_is_renamed_and_then_deleted_with_all_that_it_knows(app: App, 
     assert Bank(app.home / "bank.db").persona("Quirina").picture not in ("", first)
     assert Bank(app.home / "bank.db").persona("Quirina").first_message == "Who is out there?"
     page.locator("#persona-delete").click()
-    asked = page.locator("#persona-planned")
+    asked = page.locator("#persona-delete-planned")
     expect(asked).to_contain_text("Delete Quirina for good?")
     expect(asked).to_contain_text(re.compile(r"\d memor(y|ies), 2 turns, 1 whole conversation"))
     page.get_by_role("button", name="Cancel").locator("visible=true").click()

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
-from graph.models.local_servers import PORTS
+from graph.models.discovery import PORTS
 from memory.bank.bank import Bank
 from support.browser_app import SLOW, App, Screen
 from support.chat_server import ChatServer

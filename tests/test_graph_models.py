@@ -17,11 +17,10 @@ from langchain_core.language_models import FakeListChatModel
 from graph.assistant import Assistant
 from graph.models import calls, tokens
 from graph.models.calls import Completion, ModelFailed, complete, stream_reply
+from graph.models.discovery import find_files, find_models, full_address, models_at, say_what_fits
 from graph.models.faults import UnknownModel
 from graph.models.hosted import model as hosted
 from graph.models.hosted.keys import NO_KEY, UnsafeKeyFile, keep_key, redact_keys
-from graph.models.local_files import find_files, say_what_fits
-from graph.models.local_servers import find_models, full_address, models_at
 from graph.models.measure import try_out
 from graph.models.registry import chat_model, parse_name
 from graph.tab.model_panels import ModelPanel

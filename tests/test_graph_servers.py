@@ -11,7 +11,7 @@ from graph.models.calls import ModelFailed, stream_reply
 from graph.models.faults import ContextExceeded
 from graph.models.hosted import model as hosted
 from graph.models.hosted import profile
-from graph.models.hosted.schemas import response_format
+from graph.models.hosted.profile import response_format
 from graph.models.json_replies import StrictReply, parse_json
 from graph.models.limits import MAX_ITEMS, MAX_LENGTH, bounded_schema
 from graph.models.registry import chat_model

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graph.assistant import Assistant
 from graph.models.hosted import model as hosted
-from graph.models.hosted.schemas import FORMS
+from graph.models.hosted.profile import FORMS
 from graph.models.limits import recites
 from graph.readers.talk.passages import PromptLine, choose, resemblance, split_passages
 from graph.readers.talk.prompt import (

@@ -15,7 +15,7 @@ from memory.bank.relations import YOU
 from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.tab.memory_card import kind_name
-from memory.tab.memory_list import EVERYTHING, FACTS, KINDS, MemoryList
+from memory.tab.memory_tab import EVERYTHING, FACTS, KINDS, MemoryList
 from memory.types import (
     SUMMARY,
     LearnedMemory,

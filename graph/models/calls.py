@@ -27,8 +27,16 @@ from graph.models.faults import (
     no_reply,
 )
 from graph.models.hosted.keys import redact_keys
-from graph.models.hosted.profile import OPENAI, learn_context, server_profile, turn_of
-from graph.models.hosted.schemas import forms, refusals, remember_form, response_format
+from graph.models.hosted.profile import (
+    OPENAI,
+    forms,
+    learn_context,
+    refusals,
+    remember_form,
+    response_format,
+    server_profile,
+    turn_of,
+)
 from graph.models.limits import (
     CHARACTERS_PER_TOKEN,
     FIRST_TEXT_SECONDS,

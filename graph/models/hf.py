@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from graph.models.faults import UnknownModel
-from graph.models.local_model import ROLES, Generation, LocalWeights, Messages
+from graph.models.local_model import Generation, LocalWeights
 from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ class ModelWeights(LocalWeights):
         super().unload()
         import torch
 
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+        torch.cuda.empty_cache()  # does nothing where there is no GPU
 
     def _config(self) -> Any:  # noqa: ANN401  # each family has a config class of its own
         from transformers import AutoConfig
@@ -145,12 +144,10 @@ class ModelWeights(LocalWeights):
             raise UnknownModel(_not_found(self.name, fault)) from fault
 
     @override
-    def prompt(self, talk: Messages) -> list[int]:
+    def _encode(self, chat: list[dict[str, str]]) -> list[int]:
         from jinja2.exceptions import TemplateError
 
         tokenizer = self.tokenizer()
-        chat = [{"role": ROLES[role], "content": text} for role, text in talk]
-        # A model that may think first would spend all tokens of a short answer on it.
         options: dict[str, Any] = {"add_generation_prompt": True, "enable_thinking": False, "return_dict": False}
         try:
             return list(tokenizer.apply_chat_template(chat, **options))

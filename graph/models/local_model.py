@@ -112,9 +112,16 @@ class LocalWeights(ABC):
             self._parts.clear()
             gc.collect()
 
-    @abstractmethod
     def prompt(self, talk: Messages) -> list[int]:
         """The tokens of a prompt, by the model's own tokenizer and template."""
+        return self._encode([{"role": ROLES[role], "content": text} for role, text in talk])
+
+    @abstractmethod
+    def _encode(self, chat: list[dict[str, str]]) -> list[int]:
+        """The tokens of messages as chat templates take them.
+
+        A model that can reason first is told not to: it would spend all tokens of a short answer, or minutes, on it.
+        """
 
     @abstractmethod
     def write(self, reply: Generation) -> tuple[int, bool] | None:

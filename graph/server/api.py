@@ -10,7 +10,7 @@ import json
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial, wraps
-from typing import Annotated, Any, ParamSpec, TypedDict
+from typing import Annotated, Any, ParamSpec
 
 import gradio as gr
 from anyio import CapacityLimiter, to_thread
@@ -27,7 +27,7 @@ from memory.forgetting.forget import forget_memories
 from memory.formatting import to_json_values, without_folders
 from memory.search.indexer import Indexer
 from memory.search.scoring import SearchSettings
-from memory.types import Store
+from memory.types import Memory, Store
 
 MAX_FOUND = 50
 """Memories that one search returns."""
@@ -46,66 +46,8 @@ MemoryIds = Annotated[list[Annotated[int, Field(ge=1, lt=2**63)]], Field(min_len
 
 P = ParamSpec("P")
 
-
-class CitationResult(TypedDict):
-    """A line that an answer relies on."""
-
-    number: int
-    memory: int
-    date: str | None
-    speaker: str
-    quote: str
-
-
-class AnswerResult(TypedDict):
-    """An answer, or an abstention with its reason."""
-
-    answer: str
-    abstained: bool
-    reason: str | None
-    citations: list[CitationResult]
-    unsupported: list[str]
-    notice: str
-
-
-class RememberResult(TypedDict):
-    """The reply to a statement, and how much was stored."""
-
-    reply: str
-    turns: int
-    memories: int
-
-
-class MemoryResult(TypedDict):
-    """A memory that a search found."""
-
-    memory: int
-    store: str
-    text: str
-    speaker: str
-    date: str | None
-    score: float
-
-
-class ForgetResult(TypedDict):
-    """How much was deleted, how many of its texts are still in the bank's files, and the other files that hold some."""
-
-    memories: int
-    turns: int
-    sessions: int
-    residue: int
-    copies: list[str]
-
-
-class PersonaResult(TypedDict):
-    """A persona and how much it knows."""
-
-    id: int
-    name: str
-    description: str
-    sessions: int
-    turns: int
-    memories: int
+Result = dict[str, Any]
+"""What an endpoint returns, with the keys that its docstring names."""
 
 
 class PublicApi:
@@ -124,7 +66,7 @@ class PublicApi:
             # Not queued: the queue's events belong to a browser window, and a tool call has none.
             api(check_arguments(endpoint, running), api_name=endpoint.__name__, queue=False)
 
-    def ask(self, persona: PersonaName, question: Text, as_of: Date = None, remember: bool = False) -> AnswerResult:
+    def ask(self, persona: PersonaName, question: Text, as_of: Date = None, remember: bool = False) -> Result:
         """Ask a persona a question. The answer cites the memories it relies on, or says "I don't know".
 
         Args:
@@ -139,25 +81,13 @@ class PublicApi:
         """
         reading = self._send(persona, question, as_of, remember=remember).reading
         citations = [
-            CitationResult(
-                number=citation.number,
-                memory=citation.memory.id,
-                date=to_json_values(citation.memory.said_at),
-                speaker=citation.memory.speaker,
-                quote=citation.quote,
-            )
-            for citation in reading.citations
+            {"number": c.number, "memory": c.memory.id, **_origin(c.memory), "quote": c.quote}
+            for c in reading.citations
         ]
-        return AnswerResult(
-            answer=reading.answer,
-            abstained=reading.abstained,
-            reason=reading.reason,
-            citations=citations,
-            unsupported=list(reading.unsupported),
-            notice=reading.notice,
-        )
+        told = _pick(reading, "answer", "abstained", "reason", "notice")
+        return {**told, "citations": citations, "unsupported": list(reading.unsupported)}
 
-    def remember(self, persona: PersonaName, text: Text, said_at: Date = None) -> RememberResult:
+    def remember(self, persona: PersonaName, text: Text, said_at: Date = None) -> Result:
         """Tell a persona something to remember. It is stored as it is, also if it asks a question.
 
         Args:
@@ -170,11 +100,11 @@ class PublicApi:
         """
         answer = self._send(persona, text, said_at, remember=True)
         turns, memories = (answer.stored.turns, answer.stored.memories) if answer.stored else (0, 0)
-        return RememberResult(reply=answer.reading.answer, turns=turns, memories=memories)
+        return {"reply": answer.reading.answer, "turns": turns, "memories": memories}
 
     def search_memory(
         self, persona: PersonaName, query: Text, limit: Limit = 10, store: Store | None = None, as_of: Date = None
-    ) -> list[MemoryResult]:
+    ) -> list[Result]:
         """Search the memories of a persona by words and meaning, best first.
 
         Args:
@@ -191,19 +121,10 @@ class PublicApi:
         at = asked_at(self._bank, owner.id, as_of)
         hits = searcher.search(owner.id, searcher.views([query]), at, SearchSettings(k=limit))
         kept = [hit for hit in hits if hit.kept and store in (None, hit.memory.store)]
-        return [
-            MemoryResult(
-                memory=hit.memory.id,
-                store=hit.memory.store,
-                text=hit.memory.text,
-                speaker=hit.memory.speaker,
-                date=to_json_values(hit.memory.said_at),
-                score=round(hit.score, 4),
-            )
-            for hit in sorted(kept, key=lambda hit: -hit.score)[:limit]
-        ]
+        best = [(hit.memory, round(hit.score, 4)) for hit in sorted(kept, key=lambda hit: -hit.score)[:limit]]
+        return [{"memory": m.id, **_pick(m, "store", "text"), **_origin(m), "score": score} for m, score in best]
 
-    def forget(self, persona: PersonaName, memories: MemoryIds) -> ForgetResult:
+    def forget(self, persona: PersonaName, memories: MemoryIds) -> Result:
         """Delete memories for good, together with the turns they came from. This cannot be undone.
 
         Args:
@@ -220,12 +141,10 @@ class PublicApi:
             listed = ", ".join(map(str, sorted(unknown)))
             raise UnknownMemory(f"{owner.name} has no memory {listed}; nothing was forgotten")
         gone = forget_memories(self._bank, owner.id, memories)
-        copies = [copy.name for copy in gone.copies]
-        return ForgetResult(
-            memories=gone.memories, turns=gone.turns, sessions=gone.sessions, residue=gone.residue, copies=copies
-        )
+        counts = _pick(gone, "memories", "turns", "sessions", "residue")
+        return {**counts, "copies": [copy.name for copy in gone.copies]}
 
-    def list_personas(self) -> list[PersonaResult]:
+    def list_personas(self) -> list[Result]:
         """List the personas and how much each of them knows.
 
         Returns:
@@ -235,16 +154,8 @@ class PublicApi:
         for persona in self._bank.personas():
             counts = self._bank.counts(persona.id)
             sessions, turns = counts.pop("sessions"), counts.pop("turns")
-            listed.append(
-                PersonaResult(
-                    id=persona.id,
-                    name=persona.name,
-                    description=persona.description,
-                    sessions=sessions,
-                    turns=turns,
-                    memories=sum(counts.values()),
-                )
-            )
+            known = {"sessions": sessions, "turns": turns, "memories": sum(counts.values())}
+            listed.append({**_pick(persona, "id", "name", "description"), **known})
         return listed
 
     def _send(self, persona: str, text: str, as_of: str | None, *, remember: bool) -> Answer:
@@ -257,6 +168,14 @@ class PublicApi:
         if remember:
             self._learner.close(chat_id)
         return answer
+
+
+def _pick(source: object, *names: str) -> Result:
+    return {name: getattr(source, name) for name in names}
+
+
+def _origin(memory: Memory) -> Result:
+    return {"date": to_json_values(memory.said_at), "speaker": memory.speaker}
 
 
 def return_json(page: gr.Blocks) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graph.models.hosted.profile import is_loopback
 from memory.embedding.embedder import shared
 from memory.errors import MemoirError
 
@@ -46,7 +46,7 @@ class Health:
     def count(self, request: Request) -> Response:
         """What Prometheus reads; only for programs on this machine, and not through a proxy."""
         host = request.client.host if request.client else ""
-        if "x-forwarded-for" in request.headers or not _is_loopback(host):
+        if "x-forwarded-for" in request.headers or not is_loopback(host):
             return PlainTextResponse("Not found", 404)
         return Response(generate_latest(self._registry), media_type="text/plain; version=0.0.4")
 
@@ -77,10 +77,3 @@ class Health:
         self._seconds.labels(method, route, status).observe(seconds)
         if self._logs:
             print(f"{method} {route} {status} {seconds * 1000:.0f} ms", file=sys.stderr, flush=True)
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from anyio import CapacityLimiter, fail_after, sleep, to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from graph.server.request_limits import network
-from graph.server.user_pages import UserPages
+from graph.server.user_pages import UserPages, end_when
 from memory.errors import MemoirError
 from memory.tab.parts import render
 from memory.users import MAX_PASSWORD, UnknownUser, User, Users
@@ -150,18 +150,17 @@ class LoginMiddleware:
                 self._pages.close_all_but([user.id for user in users if user.id in self._seen])
 
     def _while_logged_in(self, request: Request, send: Send) -> Send:
-        """Cut a response off once its login has ended; some are streams that never end by themselves."""
-        checked, ended = self._clock(), False
+        """Cut a response off once its login has ended, which is checked every two seconds."""
+        checked = self._clock()
 
-        async def send_if_logged_in(message: Message) -> None:
-            nonlocal checked, ended
-            if ended:
-                return
-            if self._clock() - checked >= CHECK_SECONDS and message["type"] == "http.response.body":
-                checked, ended = self._clock(), await to_thread.run_sync(self._user_of, request) is None
-            await send({"type": "http.response.body"} if ended else message)
+        async def is_logged_out() -> bool:
+            nonlocal checked
+            if self._clock() - checked < CHECK_SECONDS:
+                return False
+            checked = self._clock()
+            return await to_thread.run_sync(self._user_of, request) is None
 
-        return send_if_logged_in
+        return end_when(is_logged_out, send)
 
     def _user_of(self, request: Request) -> User | None:
         """The user who sent a request, by its token, if it has one, or else by its cookie."""

@@ -7,7 +7,7 @@ can only be one of its own user's.
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import gradio as gr
 from anyio import CancelScope, to_thread
 from anyio.abc import TaskGroup, TaskStatus
 from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Send
 
 from graph.learning.learner import Learner, learn_from_sessions
 from graph.server.page import PageIsolation, mount_page
@@ -141,6 +141,19 @@ def delete_folder(folder: Path) -> None:
     with suppress(OSError):
         folder = folder.rename(folder.with_name(f"{folder.name}-deleted"))
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def end_when(is_over: Callable[[], Awaitable[bool]], send: Send) -> Send:
+    """Cut a response off once its visit is over, as is asked before each piece; some never end by themselves."""
+    over = False
+
+    async def send_until_over(message: Message) -> None:
+        nonlocal over
+        if not over:
+            over = message["type"] == "http.response.body" and await is_over()
+            await send({"type": "http.response.body"} if over else message)
+
+    return send_until_over
 
 
 class UserPages:

@@ -6,31 +6,27 @@ import asyncio
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import gradio as gr
+from langchain_core.language_models import BaseChatModel
 from starlette.concurrency import iterate_in_threadpool
 
 from graph.assistant import Answer, Assistant, Step, kept_open
 from graph.learning.learner import Learner
 from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
+from graph.models.registry import NONE, chat_model_or_none
 from graph.state import Ask, Token
 from graph.tab import messages
 from graph.tab.chat_box import ChatBox, taught_by
 from graph.tab.chats import build_ask, take_back, user_places, wait_until_ready
 from graph.tab.evidence import TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
-from graph.tab.model_panels import ModelPanel
 from memory.bank import journal
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
 from memory.tab.parts import UNCHANGED, Update
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
 
 Choices = tuple[str | None, bool, str | None, Quantization]
 """What day is answered as of, whether the message is left unremembered, and the chat model with its quantization."""
@@ -87,7 +83,6 @@ class Answering:
     indexer: Indexer
     learner: Learner
     box: ChatBox
-    model: ModelPanel
     chat: gr.State
     sources: gr.HTML
     timer: gr.Timer
@@ -151,7 +146,9 @@ class Answering:
                 chat = running.chat = await to_thread(self._without, chat, chat.edited)
             ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
             bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text, "" if forgetful else ask.turn_id))
-            assistant = await to_thread(self.model.assistant, self.assistant, model_name, quantization)
+            chosen = (model_name or NONE).strip() or NONE
+            model = await to_thread(chat_model_or_none, chosen, quantization)
+            assistant = self.assistant.reading_with(model, chosen, quantization)
             self.learner.use(assistant.services.model)
             hidden = dict.fromkeys((self.box.go_on, self.box.edited), gr.Button(visible=False))
             begun = {**hidden, **await to_thread(self.show_place, chat)}

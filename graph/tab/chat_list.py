@@ -22,7 +22,7 @@ from memory.errors import MemoirError
 from memory.forgetting.forget import forget_session, preview_selected
 from memory.formatting import format_count, format_day
 from memory.tab.import_panel import APART
-from memory.tab.parts import PRIVATE, Update, hint, render
+from memory.tab.parts import PRIVATE, Confirm, Update, hint, render
 from memory.types import Session
 
 LISTED = 100
@@ -65,23 +65,19 @@ class ChatList:
             with gr.Column() as self.ways:
                 hide = gr.Button("Remove from the list", size="sm", elem_id="chat-hide")
                 forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
-            with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
-                self.preview = gr.HTML(padding=False, elem_id="chat-forget-planned")
-                with gr.Row():
-                    keep = gr.Button("Cancel", size="sm", min_width=80)
-                    sure = gr.Button("Forget for good", variant="stop", size="sm", min_width=80, elem_id="chat-sure")
+            self.confirm = Confirm("chat-forget", size="sm", min_width=80)
         self.list = gr.HTML(padding=False, js_on_load=CHAT_LINKS, elem_id="past-chats")
         self.shown = [self.list, self.search]
-        closed, asked = [self.list, self.menu], [self.ways, self.confirm]
+        closed, asked = [self.list, self.menu], [self.ways, *self.confirm.outputs]
         self.search.change(self.show, [chat, self.search], self.list, trigger_mode="always_last", **PRIVATE)
         self.list.edit(self.open_menu, chat, [self.chosen, self.title, self.note, self.menu, *asked], **PRIVATE)
         renaming = [chat, self.chosen, self.title, self.search]
         gr.on([rename.click, self.title.submit], self.rename, renaming, closed, **PRIVATE)
         chosen, left = [chat, self.chosen, self.search], [self.deleted, *closed]
         hide.click(partial(self.remove, forget=False), chosen, left, **PRIVATE)
-        forget.click(self.show_preview, [chat, self.chosen], [self.preview, *asked], **PRIVATE)
-        keep.click(lambda: self._ask(asked=False), None, asked, **PRIVATE)
-        sure.click(partial(self.remove, forget=True), chosen, left, **PRIVATE)
+        forget.click(self.show_preview, [chat, self.chosen], asked, **PRIVATE)
+        self.confirm.cancel.click(self._offer_ways, None, asked, **PRIVATE)
+        self.confirm.sure.click(partial(self.remove, forget=True), chosen, left, **PRIVATE)
         cancel.click(lambda: gr.Column(visible=False), None, self.menu, **PRIVATE)
 
     def show(self, chat: Chat, words: str = "") -> Update:
@@ -97,7 +93,7 @@ class ChatList:
             self.title: name_chats(self.bank, [past])[0].title,
             self.note: hint("Removing keeps what you told; deleting forgets it."),
             self.menu: gr.Column(visible=True),
-            **self._ask(asked=False),
+            **self._offer_ways(),
         }
 
     def show_preview(self, chat: Chat, chosen: str) -> Update:
@@ -105,10 +101,10 @@ class ChatList:
         past = self._find(chat, chosen)
         gone = preview_selected(self.bank, [past.persona_id], select_session(past.id))
         preview = render("forget_preview.html", gone=replace(gone, lines=()), is_fact=False)
-        return {self.preview: preview, **self._ask(asked=True)}
+        return {self.ways: gr.Column(visible=False), **self.confirm.ask(preview)}
 
-    def _ask(self, *, asked: bool) -> Update:
-        return {self.ways: gr.Column(visible=not asked), self.confirm: gr.Group(visible=asked)}
+    def _offer_ways(self) -> Update:
+        return {self.ways: gr.Column(visible=True), **self.confirm.close()}
 
     def rename(self, chat: Chat, chosen: str, title: str, words: str) -> Update:
         """Give a chat another title."""

@@ -31,7 +31,7 @@ from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.import_panel import ImportPanel
-from memory.tab.memory_list import persona_choices
+from memory.tab.memory_tab import persona_choices
 from memory.tab.parts import PERSONA_AVATAR, PRIVATE, UNCHANGED, Update, hint, render
 from memory.types import Persona
 
@@ -74,7 +74,7 @@ class ChatTab:
             RememberedPanel(self.bank, self.chat)
         services = (assistant, indexer, learner)
         self.answering = Answering(
-            page, *services, self.box, self.model, self.chat, self.sources, self.timer, self.trace, self._where, running
+            page, *services, self.box, self.chat, self.sources, self.timer, self.trace, self._where, running
         )
         self._connect(page, self.answering)
 
@@ -184,8 +184,7 @@ class ChatTab:
             raise MemoirError("This chat was forgotten.")
         if chosen == chat.id:
             return UNCHANGED
-        self.learner.close(chat.id)
-        return self.open_chat(past.persona_id if past else chat.persona_id, chosen)
+        return self._leave_for(chat, past.persona_id if past else chat.persona_id, chosen)
 
     def show_sources(self, chat: Chat, event: gr.EventData) -> Update:
         """Show the sources of an earlier answer."""
@@ -196,18 +195,16 @@ class ChatTab:
 
     def choose_persona(self, chat: Chat, persona_id: int | None) -> Update:
         """Start a chat with another persona."""
-        if persona_id == chat.persona_id:
-            return UNCHANGED
-        self.learner.close(chat.id)
-        return self.open_chat(persona_id)
+        return UNCHANGED if persona_id == chat.persona_id else self._leave_for(chat, persona_id)
 
     def show_imported(self, chat: Chat, persona_id: int | None) -> Update:
         """Start a chat with the persona that was imported."""
         self.learner.wake()
-        if persona_id is None:
-            return UNCHANGED
+        return UNCHANGED if persona_id is None else self._leave_for(chat, persona_id)
+
+    def _leave_for(self, chat: Chat, persona_id: int | None, chat_id: str = "") -> Update:
         self.learner.close(chat.id)
-        return self.open_chat(persona_id)
+        return self.open_chat(persona_id, chat_id)
 
     def start_chat(self, chat: Chat, as_of: str | None) -> Update:
         """Start another chat with the same persona."""

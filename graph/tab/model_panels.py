@@ -10,12 +10,11 @@ import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Assistant
+from graph.models.discovery import find_files, find_models, full_address, models_at, say_what_fits
 from graph.models.faults import UnknownModel
 from graph.models.gguf.weights import GgufWeights
 from graph.models.hosted.keys import keep_key, read_key
-from graph.models.local_files import find_files, say_what_fits
 from graph.models.local_model import LocalModel
-from graph.models.local_servers import find_models, full_address, models_at
 from graph.models.measure import Trial, try_out
 from graph.models.quantization import Quantization
 from graph.models.registry import NONE, ModelName, chat_model, chat_model_or_none, is_local, is_named, parse_name
@@ -142,16 +141,6 @@ class ModelPanel:
             ),
             self.key: gr.Textbox("", visible=place in ("server", "openai")),
         }
-
-    @staticmethod
-    def assistant(assistant: Assistant, name: str | None, quantization: Quantization) -> Assistant:
-        """Return the assistant with the chosen chat model.
-
-        Raises:
-            UnknownModel: there is none of that name.
-        """
-        chosen = (name or NONE).strip() or NONE
-        return assistant.reading_with(chat_model_or_none(chosen, quantization), chosen, quantization)
 
     async def show_fields(self, place: str) -> Update:
         """Ask what a model of that place needs; of servers, those that run on this machine are offered."""

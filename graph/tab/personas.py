@@ -17,9 +17,8 @@ from memory.bank.bank import Bank
 from memory.bank.relations import YOU
 from memory.errors import MemoirError
 from memory.ingest import ingest
-from memory.tab.card_fields import CardFields, read_picture
 from memory.tab.import_panel import APART, APART_INFO
-from memory.tab.parts import PRIVATE, Update, render
+from memory.tab.parts import PRIVATE, CardFields, Update, read_picture, render
 from memory.types import (
     LearnedMemory,
     MemoryDraft,
@@ -37,12 +36,7 @@ SAMPLE = "sample"
 
 FILES = Path(__file__).parents[2] / "assets" / "sample"
 
-ASSISTANT = PersonaDraft(
-    "Memoir",
-    description=OF_ASSISTANT,
-    manner="warm",
-    kept_apart=False,
-)
+ASSISTANT = PersonaDraft("Memoir", description=OF_ASSISTANT, manner="warm", kept_apart=False)
 """The persona that a user starts with."""
 
 PROACTIVE = "Bring up memories on its own"
@@ -85,14 +79,11 @@ def introduce(bank: Bank, name: str) -> tuple[Persona, str]:
     if not name:
         return persona, ""
     now = datetime.now(UTC).astimezone()
+    welcome = f"Nice to meet you, {name}. Tell me something about yourself, and I'll remember it."
     lines: tuple[tuple[str, Role, str], ...] = (
         (persona.name, "assistant", f"Hello, I'm {persona.name}. What is your name?"),
         (USER, "user", name),
-        (
-            persona.name,
-            "assistant",
-            f"Nice to meet you, {name}. Tell me something about yourself, and I'll remember it.",
-        ),
+        (persona.name, "assistant", welcome),
     )
     said_text = now.isoformat(timespec="seconds")
     turns = [TurnDraft(*line, now, said_text, uuid.uuid4().hex, recallable=False) for line in lines]

@@ -1,15 +1,23 @@
-"""Show one memory: what is known of it, the conversation it comes from, and the answers that relied on it."""
+"""Show one memory: what is known of it, the conversation it comes from, and the ways to correct or forget it."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
 
+import gradio as gr
 from markupsafe import Markup
 
+from memory.bank import corrections
 from memory.bank.bank import Bank
+from memory.bank.corrections import ChangeKind
+from memory.bank.queries.deletion import select_memories
 from memory.dates.expressions import describe_span
-from memory.errors import UnknownMemory
-from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, memory_date
-from memory.tab.parts import render
+from memory.forgetting import forget
+from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, memory_date, parse_date
+from memory.tab.parts import PRIVATE, Confirm, Update, empty_state, render
 from memory.types import SEMANTIC, SUMMARY, Memory, Session, Turn
 
 MAX_FURTHER = 5
@@ -20,6 +28,21 @@ MAX_USES = 10
 
 QUOTED_LINE = re.compile(r"[^:\n]{1,80}: ")
 """How a summary begins that is made of lines that were said, each with its speaker."""
+
+REACH = 30
+"""Turns shown before and after the source of a memory."""
+
+CHANGE_NAMES: Mapping[ChangeKind, str] = {
+    "edit": "the edit of {memory}",
+    "wrong": "marking {memory} as wrong",
+    "pin": "pinning {memory}",
+    "unpin": "unpinning {memory}",
+    "merge": "the merge into {memory}",
+}
+"""What the undo button says of each change."""
+
+Changed = tuple[int, str]
+"""The id of the memory to show after a change, and a mark that no other change has."""
 
 
 def kind_name(memory: Memory) -> str:
@@ -36,11 +59,13 @@ def render_memory(bank: Bank, memory: Memory, reach: int) -> Markup:
 
 def render_card(bank: Bank, memory: Memory) -> Markup:
     """Render what is known of a memory."""
-    values = {name: clip(value, 400) for name, value in _values(memory, _successor(bank, memory)).items()}
+    later = [memory.superseded_by] if memory.superseded_by is not None else []
+    successors = bank.memories_by_id(memory.persona_id, later)  # none if it was forgotten since
+    values = {name: clip(value, 400) for name, value in _values(memory, successors).items()}
     return render("memory_card.html", memory=memory, kind=kind_name(memory), values=values)
 
 
-def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
+def _values(memory: Memory, successors: Sequence[Memory]) -> dict[str, str]:
     happened = describe_span(memory.event) if memory.event else ""
     if memory.event and memory.event_text:
         happened += f" (from “{memory.event_text}”)"
@@ -60,19 +85,10 @@ def _values(memory: Memory, successor: Memory | None) -> dict[str, str]:
         "Valid": valid,
         "Retracted": format_time(memory.retracted_at),
         "May be out of date": stale,
-        "Replaced by": f"{successor.text} ({memory_date(successor)})" if successor else "",
+        "Replaced by": "".join(f"{each.text} ({memory_date(each)})" for each in successors),
         "Feeling": memory.emotion,
         "Scene": memory.scene,
     }
-
-
-def _successor(bank: Bank, memory: Memory) -> Memory | None:
-    if memory.superseded_by is None:
-        return None
-    try:
-        return bank.memory(memory.persona_id, memory.superseded_by)
-    except UnknownMemory:  # forgotten since
-        return None
 
 
 def render_origin(bank: Bank, memory: Memory, reach: int) -> Markup:
@@ -113,3 +129,175 @@ def render_transcript(
     parts = [session.title, format_time(session.started_at) or session.started_text, place]
     title = " · ".join(clip(part, 80) for part in parts if part)
     return render("transcript.html", title=title, turns=turns, cited=cited, quotes=quotes or {})
+
+
+class MemoryDetail:
+    """The components beside the list; `selected` holds the id of the memory, `changed` a new value with each change."""
+
+    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
+        self.bank = bank
+        self.selected: gr.State = gr.State(None)
+        self.changed: gr.State = gr.State((0, ""))
+        self.card = gr.HTML(padding=False, elem_id="memory-detail")
+        with gr.Row(visible=False, elem_classes="memoir-actions") as self.buttons:
+            self.edit = gr.Button("Edit", size="sm", min_width=70, elem_id="memory-edit")
+            self.pin = gr.Button("Pin", size="sm", min_width=70, elem_id="memory-pin")
+            self.wrong = gr.Button("Mark as wrong", size="sm", min_width=90, elem_id="memory-wrong")
+        self.merge = gr.Button(size="sm", visible=False, elem_id="memory-merge")
+        with gr.Group(visible=False, elem_classes="memoir-panel") as self.form:
+            self.text = gr.Textbox(label="Memory", lines=2, max_length=20_000, elem_id="memory-text")
+            dates = "8 May 2023, May 2023 or 2023; leave empty if not known"
+            self.since = gr.Textbox(label="When", info=dates, elem_id="memory-since")
+            self.until = gr.Textbox(label="Until", info="Leave empty if it is still true", elem_id="memory-until")
+            with gr.Row():
+                self.cancel = gr.Button("Cancel", size="md")
+                self.save = gr.Button("Save", variant="primary", size="md", elem_id="memory-save")
+        self.undo = gr.Button(size="sm", visible=False, elem_id="memory-undo")
+        self.forget = gr.Button("Forget this memory", variant="stop", visible=False, elem_id="memory-forget")
+        self.confirm = Confirm("memory-forget", between="Only this fact")
+        self.result = gr.HTML(padding=False, elem_id="memory-result")
+        self.origin = gr.HTML(padding=False, elem_id="memory-origin")
+        self._connect([persona, self.selected])
+
+    def _connect(self, ids: list[Any]) -> None:
+        form = [self.text, self.since, self.until]
+        self.edit.click(self.open_form, ids, [self.form, *form], **PRIVATE)
+        self.cancel.click(lambda: gr.Group(visible=False), None, self.form, **PRIVATE)
+        self.save.click(self.save_form, [*ids, *form], self.changed, **PRIVATE)
+        self.wrong.click(self.mark_wrong, ids, self.changed, **PRIVATE)
+        self.pin.click(self.toggle_pin, ids, self.changed, **PRIVATE)
+        self.merge.click(self.merge_duplicates, ids, self.changed, **PRIVATE)
+        self.undo.click(self.undo_last, ids, self.changed, **PRIVATE)
+        less, sure, cancel = self.confirm.less, self.confirm.sure, self.confirm.cancel
+        asked = [*self.confirm.outputs, less, sure, self.forget]
+        self.forget.click(self.show_preview, ids, asked, **PRIVATE)
+        less.click(self.mark_wrong, ids, self.changed, **PRIVATE)
+        cancel.click(lambda: self._offer(True), None, [self.confirm.group, self.forget], **PRIVATE)
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The components that `show` and `clear` update."""
+        parts = [self.card, self.origin, self.selected, self.result, self.confirm.group, self.forget]
+        return [*parts, self.buttons, self.form, self.pin, self.merge, self.undo]
+
+    def show(self, memory: Memory) -> Update:
+        """Show a memory."""
+        return {
+            self.card: render_card(self.bank, memory),
+            self.origin: render_origin(self.bank, memory, REACH),
+            self.selected: memory.id,
+            self.result: "",
+            **self._offer(True),
+            **self._show_corrections(memory.persona_id, memory),
+        }
+
+    def clear(self, persona_id: int | None) -> Update:
+        """Show no memory."""
+        return {
+            self.card: empty_state("No memory selected", "Click a row, or press Enter on it, to see its source."),
+            self.origin: "",
+            self.selected: None,
+            self.result: "",
+            **self._offer(False),
+            **self._show_corrections(persona_id, None),
+        }
+
+    def _show_corrections(self, persona_id: int | None, memory: Memory | None) -> Update:
+        """Show what can be done with a memory, and the last change if it was one of this memory or none is shown."""
+        current = memory if memory is not None and memory.retracted_at is None else None
+        same = corrections.duplicates(self.bank, current.persona_id, current.id) if current else []
+        last = corrections.last_change(self.bank, persona_id) if persona_id is not None else None
+        ids = [last.memory_id] if last else []
+        changed = self.bank.memories_by_id(persona_id, ids) if persona_id is not None else []
+        named = f"“{clip(changed[0].text, 40)}”" if changed else "a memory"
+        undo = f"Undo {CHANGE_NAMES[last.kind].format(memory=named)}" if last else ""
+        is_of_other = memory is not None and last is not None and memory.id not in (last.memory_id, last.other_id)
+        duplicates = ", ".join(f"No. {each.id}" for each in same)
+        return {
+            self.buttons: gr.Row(visible=current is not None),
+            self.form: gr.Group(visible=False),
+            self.pin: gr.Button("Unpin" if memory is not None and memory.pinned else "Pin"),
+            self.merge: gr.Button(f"Merge with duplicate {duplicates}", visible=bool(same)),
+            self.undo: gr.Button(undo, visible=last is not None and not is_of_other),
+        }
+
+    # --- correcting
+
+    def open_form(self, persona_id: int, memory_id: int) -> Update:
+        """Fill the form with what the memory says now."""
+        memory = self.bank.memory(persona_id, memory_id)
+        fact = memory.store in SEMANTIC
+        when = format_beginning(memory.valid_from) if fact else describe_span(memory.event) if memory.event else ""
+        return {
+            self.form: gr.Group(visible=True),
+            self.text: memory.text,
+            self.since: gr.Textbox(when, label="Since" if fact else "When"),
+            self.until: gr.Textbox(format_day(memory.valid_to), visible=fact),
+        }
+
+    def save_form(self, persona_id: int, memory_id: int, text: str, since: str, until: str) -> Changed:
+        """Replace the memory by a version with the form's values."""
+        edited = _edited(self.bank.memory(persona_id, memory_id), text, since, until)
+        return _changed(corrections.edit(self.bank, edited).id)
+
+    def mark_wrong(self, persona_id: int, memory_id: int) -> Changed:
+        """Take the memory out of use."""
+        corrections.mark_wrong(self.bank, persona_id, memory_id)
+        return _changed(memory_id)
+
+    def toggle_pin(self, persona_id: int, memory_id: int) -> Changed:
+        """Pin the memory, or unpin it."""
+        pinned = self.bank.memory(persona_id, memory_id).pinned
+        corrections.pin(self.bank, persona_id, memory_id, pinned=not pinned)
+        return _changed(memory_id)
+
+    def merge_duplicates(self, persona_id: int, memory_id: int) -> Changed:
+        """Merge all memories that say the same into this one."""
+        same = corrections.duplicates(self.bank, persona_id, memory_id)
+        corrections.merge(self.bank, persona_id, memory_id, [each.id for each in same])
+        return _changed(memory_id)
+
+    def undo_last(self, persona_id: int, memory_id: int | None) -> Changed:
+        """Undo the last change of the memories of the persona, or of the one that the shown memory was told to."""
+        owner = persona_id if memory_id is None else self.bank.memory(persona_id, memory_id).persona_id
+        return _changed(corrections.undo(self.bank, owner))
+
+    # --- forgetting
+
+    def show_preview(self, persona_id: int, memory_id: int) -> Update:
+        """Show what would be forgotten with the memory."""
+        gone = forget.preview_selected(self.bank, [persona_id], select_memories([memory_id]))
+        memory = self.bank.memory(persona_id, memory_id)
+        is_fact = memory.store != "dialogue" and memory.retracted_at is None
+        return {
+            **self.confirm.ask(render("forget_preview.html", gone=gone, is_fact=is_fact)),
+            self.confirm.less: gr.Button(visible=is_fact),
+            self.confirm.sure: gr.Button("Forget what was said, too" if is_fact else "Forget for good"),
+            self.forget: gr.Button(visible=False),
+        }
+
+    def _offer(self, forgettable: bool) -> Update:
+        """Show the button that asks whether to forget the memory, if there is one."""
+        return {**self.confirm.close(), self.forget: gr.Button(visible=forgettable)}
+
+
+def _changed(memory_id: int) -> Changed:
+    return memory_id, uuid4().hex
+
+
+def _edited(memory: Memory, text: str, since: str, until: str) -> Memory:
+    """The memory as the form describes it; a date that was not edited keeps its time of day."""
+    before = replace(memory, text=text)
+    if memory.store in SEMANTIC:
+        return replace(before, valid_from=_start(since, before.valid_from), valid_to=_start(until, before.valid_to))
+    if memory.event is not None and since.strip() == describe_span(memory.event):
+        return before
+    span = parse_date(since)
+    return replace(before, event=span, event_text=since.strip() if span else "")
+
+
+def _start(typed: str, before: datetime | None) -> datetime | None:
+    if typed.strip() in (format_day(before), format_beginning(before)):
+        return before
+    span = parse_date(typed)
+    return span.start if span else None

@@ -1,24 +1,64 @@
 """The Memory tab: what a persona remembers, to search, read, correct, forget and export."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
 from memory.bank import journal
 from memory.bank.bank import Bank
+from memory.bank.queries.listing import GROUPS, OTHER_KINDS, list_memories, read_other
+from memory.errors import MemoirError
 from memory.forgetting import forget
+from memory.formatting import STORE_NAMES, parse_date
+from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
-from memory.tab.memory_detail import Changed, MemoryDetail
-from memory.tab.memory_list import MemoryList, persona_choices
+from memory.tab.memory_card import Changed, MemoryDetail, kind_name
 from memory.tab.panels import ExportPanel, ForgetPanel, JournalPanel, PersonaPanel
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, render
+from memory.tab.parts import PRIVATE, UNCHANGED, Pager, Update, empty_state, render
 from memory.tab.plots import PlotsPanel
+from memory.types import SUMMARY, Memory, TimeSpan
 
 SCROLL_TO_MEMORY = """() => {
     window.scrollToQuote(document.querySelector("#memory-origin"));
     window.showMemory();
 }"""
 """Brings the memory into view, which a phone shows in a sheet, and in its transcript the line that is marked."""
+
+PAGE = 50
+"""Memories of a page."""
+
+HITS_PER_STORE = 20
+"""Memories of each store that a search shows."""
+
+MIN_MEANING = 0.25
+"""Cosine from which a memory is found without a word of the search; those of unrelated ones lie around 0.1."""
+
+NO_MATCHES = "No matches. Try other words, another kind or a wider date range."
+
+NO_FACTS = "No facts, people or events yet. To see what was said, choose the kind “Conversation”."
+
+FIRST_DAY, LAST_DAY = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+
+FACTS, EVERYTHING = "", "everything"
+
+KINDS: Mapping[str, str] = {
+    FACTS: "Facts, people, events",
+    EVERYTHING: "Facts and conversations",
+    **{group: group for group in GROUPS},
+    "summary": "Summary",
+    "dialogue": STORE_NAMES["dialogue"],
+    "retracted": "Retracted",
+}
+"""What the list can be narrowed to, and what the screen calls it."""
+
+OPEN_MEMORY = "window.openMemory = (memory) => trigger('select', { memory });"
+"""Lets screen.js ask for a memory whose row was clicked."""
 
 
 class MemoryTab:
@@ -68,7 +108,7 @@ class MemoryTab:
         )
         chosen.then(None, js=SCROLL_TO_MEMORY)
         changed.change(self.show_changed, [persona, changed, page, *filters], outputs, **PRIVATE)
-        removed = detail.sure.click(self.forget, [persona, selected, page, *filters], outputs, **PRIVATE)
+        removed = detail.confirm.sure.click(self.forget, [persona, selected, page, *filters], outputs, **PRIVATE)
         self.bulk.forgotten.change(self.show_all, rows.filters, outputs, **PRIVATE)
         pickers, gone = [persona, chat_persona], self.persona.deleted
         self.persona.renamed.change(self.show_names, pickers, pickers, **PRIVATE)
@@ -126,3 +166,160 @@ class MemoryTab:
         report = render("forget_report.html", gone=gone)
         shown = {**self.list.show(persona_id, page, *filters), **self.detail.clear(persona_id)}
         return {**shown, self.detail.result: report}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the list shows: the memories that match a text and a stretch of time, where these are given, and a kind."""
+
+    text: str
+    kind: str
+    during: TimeSpan | None
+
+    @classmethod
+    def parse(cls, text: str | None, kind: str | None, since: str | None, until: str | None) -> "Query":
+        """Read the values of the filters.
+
+        Raises:
+            MemoirError: a date cannot be read, or the dates are in the wrong order.
+        """
+        return cls((text or "").strip(), kind if kind and kind in KINDS else "", _between(since, until))
+
+    def is_during(self, memory: Memory) -> bool:
+        """Whether a memory is of the time that is asked for."""
+        if self.during is None:
+            return True
+        if memory.event is not None:
+            return memory.event.overlaps(self.during)
+        return memory.said_at is not None and self.during.start <= memory.said_at < self.during.end
+
+
+class MemoryList:
+    """The filters, the table and its pages."""
+
+    def __init__(self, bank: Bank, searcher: Callable[[], Searcher]) -> None:
+        self.bank, self.searcher = bank, searcher
+        self.listed: gr.State = gr.State(())
+        """The values of the filters that the table shows."""
+        with gr.Row(elem_classes="memoir-filters"):
+            self.persona = gr.Dropdown(label="Persona", scale=1, min_width=170, elem_id="memory-persona")
+            self.text = gr.Textbox(
+                label="Search", placeholder="Words or meaning", scale=1, min_width=180, elem_id="memory-search"
+            )
+            kinds = [(label, kind) for kind, label in KINDS.items()]
+            self.kind = gr.Dropdown(kinds, value="", label="Kind", scale=1, min_width=215, elem_id="memory-kind")
+            self.since = gr.DateTime(label="From", include_time=False, type="string", scale=1, min_width=175)
+            self.until = gr.DateTime(label="To", include_time=False, type="string", scale=1, min_width=175)
+        self.totals = gr.HTML(padding=False, elem_id="memory-totals")
+        self.filters: list[Any] = [self.persona, self.text, self.kind, self.since, self.until]
+
+    def build_rows(self) -> None:
+        """Build the rows and their pages, which are in another column than the filters."""
+        self.rows = gr.HTML(padding=False, js_on_load=OPEN_MEMORY, elem_id="memory-list")
+        self.pages = Pager("memory", PAGE, "Previous", "Next")
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The components that `show` updates."""
+        return [self.totals, self.rows, self.listed, self.kind, *self.pages.outputs]
+
+    def show(self, persona_id: int | None, page: int, *filters: str | None) -> Update:
+        """Show a page, from 0, of a persona's memories."""
+        if persona_id is None:
+            nobody = empty_state("No persona yet", "Create one in Chat, or import a conversation there.")
+            return {self.totals: nobody, self.rows: "", self.listed: (), **self.pages.show(0, 0, "")}
+        query, listed = Query.parse(*filters), list_memories(self.bank, persona_id)
+        memories, total, page = self._read_page(persona_id, query, page, listed)
+        text = f"{total:,}{' found' if query.text else ''}"
+        if not total:
+            text = NO_FACTS if query == Query("", FACTS, None) else NO_MATCHES
+        named = [(_heading(memory, listed), memory) for memory in memories]
+        is_grouped = not query.text and query.kind not in OTHER_KINDS
+        parts = [(name, list(rows)) for name, rows in groupby(named, lambda row: row[0] if is_grouped else "")]
+        return {
+            self.totals: _totals(listed, self.bank.counts(persona_id)),
+            self.rows: render("memory_list.html", parts=parts),
+            self.kind: query.kind,
+            self.listed: (persona_id, *filters),
+            **self.pages.show(page, total, text),
+        }
+
+    def widen(self, listed: Sequence[int | str | None], *filters: str | None) -> list[str | None]:
+        """The filters; a search that begins looks in conversations, too: not all that was said is a fact or event."""
+        text, kind, *dates = filters
+        begins = text and not (listed and listed[1])
+        return [text, EVERYTHING if begins and kind == FACTS else kind, *dates]
+
+    def _read_page(
+        self, persona_id: int, query: Query, page: int, listed: Mapping[int, str]
+    ) -> tuple[list[Memory], int, int]:
+        """The memories of a page, how many there are on all pages, and the page after all."""
+        if query.text:
+            found = self._search(persona_id, query, listed)
+            page = self.pages.last(page, len(found))
+            return found[page * PAGE : (page + 1) * PAGE], len(found), page
+        inside = listed if query.during is None else list_memories(self.bank, persona_id, query.during)
+        ids = [memory_id for memory_id, group in inside.items() if query.kind in (FACTS, EVERYTHING, group)]
+        other = "dialogue" if query.kind == EVERYTHING else query.kind if query.kind in OTHER_KINDS else ""
+        total = len(ids) + (read_other(self.bank, persona_id, other, query.during, 0)[1] if other else 0)
+        page = self.pages.last(page, total)
+        memories = self.bank.memories_by_id(persona_id, ids[page * PAGE : (page + 1) * PAGE])
+        if other and (room := PAGE - len(memories)):
+            skipped = max(0, page * PAGE - len(ids))
+            memories += read_other(self.bank, persona_id, other, query.during, room, skipped)[0]
+        return memories, total, page
+
+    def _search(self, persona_id: int, query: Query, listed: Mapping[int, str]) -> list[Memory]:
+        """The memories that match a text, best first.
+
+        Where all is searched, a line of a conversation is left out if something is found that was learned from it.
+        """
+        if query.kind == "retracted":  # not in the index
+            wanted = query.text.casefold()
+            retracted, _ = read_other(self.bank, persona_id, query.kind, query.during)
+            return [memory for memory in retracted if wanted in memory.text.casefold()]
+        searcher = self.searcher()
+        views = searcher.views([query.text])
+        hits = searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
+        close = (h.memory for h in hits if h.scores["lexical"] > 0 or h.scores["dense"] >= MIN_MEANING)
+        memories = [memory for memory in close if query.is_during(memory) and memory.retracted_at is None]
+        if query.kind == "summary":
+            return [memory for memory in memories if memory.attribute == SUMMARY]
+        stated = {turn for memory in memories if memory.id in listed for turn in memory.turn_ids}
+
+        def fits(memory: Memory) -> bool:
+            if memory.store == "dialogue" and memory.id not in listed:
+                is_new = query.kind == EVERYTHING and stated.isdisjoint(memory.turn_ids)
+                return is_new or query.kind == "dialogue"
+            return memory.id in listed and query.kind in (FACTS, EVERYTHING, listed[memory.id])
+
+        return [memory for memory in memories if fits(memory)]
+
+
+def persona_choices(bank: Bank) -> list[tuple[str, int]]:
+    """The personas to choose from, as (name, id), the oldest first."""
+    return [(persona.name, persona.id) for persona in bank.personas()]
+
+
+def _between(since: str | None, until: str | None) -> TimeSpan | None:
+    """The time from the first moment of one date to the last of the other; None for two empty fields."""
+    first, last = parse_date(since), parse_date(until)
+    if first is None and last is None:
+        return None
+    start, end = first.start if first else FIRST_DAY, last.end if last else LAST_DAY
+    if end <= start:
+        raise MemoirError(f"“{until}” is before “{since}”. Change one of the two dates.")
+    return TimeSpan(start, end)
+
+
+def _heading(memory: Memory, listed: Mapping[int, str]) -> str:
+    return "Pinned" if memory.pinned else listed.get(memory.id) or kind_name(memory)
+
+
+def _totals(listed: Mapping[int, str], counts: Mapping[str, int]) -> Markup:
+    if not counts["turns"] and not listed:
+        return empty_state("Nothing remembered yet", "Tell the persona something, or import a conversation, in Chat.")
+    groups = Counter(listed.values())
+    return render(
+        "persona_totals.html", groups=[(group, groups[group]) for group in GROUPS if groups[group]], counts=counts
+    )

@@ -16,8 +16,20 @@ from memory.forgetting import forget
 from memory.formatting import parse_date
 from memory.importers.generic.character_card import MAX_CHARACTERS
 from memory.progress import Task
-from memory.tab.card_fields import FIELDS, CardFields, read_picture
-from memory.tab.parts import PRIVATE, Pager, TaskPanel, Update, build_table, error_box, hint, render
+from memory.tab.parts import (
+    CARD_FIELDS,
+    PRIVATE,
+    CardFields,
+    Confirm,
+    Pager,
+    TaskPanel,
+    Update,
+    build_table,
+    error_box,
+    hint,
+    read_picture,
+    render,
+)
 from memory.types import Persona
 
 NO_PERSONA = "There is no persona yet. Create one in Chat."
@@ -51,20 +63,15 @@ class ForgetPanel:
                     label="Or everything from before", placeholder="8 May 2023", min_width=200, elem_id="forget-before"
                 )
                 look = gr.Button("Preview", scale=0, min_width=190, elem_id="forget-look")
-            with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
-                self.preview = gr.HTML(padding=False, elem_id="forget-planned")
-                with gr.Row():
-                    cancel = gr.Button("Cancel", size="md")
-                    sure = gr.Button("Forget for good", variant="stop", size="md", elem_id="forget-planned-sure")
+            self.confirm = Confirm("forget")
             self.task = TaskPanel("forget")
             self.result = gr.HTML(padding=False, elem_id="forget-result")
         fields = [persona, words, before]
-        outputs = [self.confirm, self.preview, self.result, *self.task.outputs]
+        outputs = [*self.confirm.outputs, self.result, *self.task.outputs]
         gr.on([look.click, words.submit, before.submit], self.show_preview, fields, outputs, **PRIVATE)
         # Only what was previewed may be forgotten, so any other input hides the button.
-        others = [words.input, before.input, persona.input, cancel.click]
-        gr.on(others, lambda: gr.Group(visible=False), None, self.confirm, **PRIVATE)
-        sure.click(self.forget, [*fields, self.forgotten], [*outputs, self.forgotten], **PRIVATE)
+        self.confirm.close_on(words.input, before.input, persona.input)
+        self.confirm.sure.click(self.forget, [*fields, self.forgotten], [*outputs, self.forgotten], **PRIVATE)
 
     def show_preview(self, persona_id: int | None, words: str, before: str, request: gr.Request) -> Iterator[Update]:
         """Show what would be forgotten."""
@@ -76,12 +83,9 @@ class ForgetPanel:
             preview = forget.preview_selected(self.bank, [persona_id], _selector(words, before), task)
             if not (preview.memories or preview.turns):
                 return {self.result: hint("No matches, so there is nothing to forget.")}
-            return {
-                self.confirm: gr.Group(visible=True),
-                self.preview: render("forget_preview.html", gone=preview, is_fact=False),
-            }
+            return self.confirm.ask(render("forget_preview.html", gone=preview, is_fact=False))
 
-        yield {self.confirm: gr.Group(visible=False), self.result: ""}
+        yield {**self.confirm.close(), self.result: ""}
         yield from self.task.run("Searching", request, work)
 
     def forget(self, persona_id: int, words: str, before: str, times: int, request: gr.Request) -> Iterator[Update]:
@@ -92,7 +96,7 @@ class ForgetPanel:
             gone = forget.forget_selected(self.bank, [persona_id], _selector(words, before), task)
             return {self.result: render("forget_report.html", gone=gone), self.forgotten: times + 1}
 
-        yield {self.confirm: gr.Group(visible=False)}
+        yield self.confirm.close()
         yield from self.task.run("Forgetting", request, work)
 
 
@@ -216,11 +220,7 @@ class PersonaPanel:
             )
             self.card = CardFields("persona-edit")
             save = gr.Button("Save changes", size="md", scale=0, min_width=160, elem_id="persona-save")
-            with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
-                self.preview = gr.HTML(padding=False, elem_id="persona-planned")
-                with gr.Row():
-                    cancel = gr.Button("Cancel", size="md")
-                    sure = gr.Button("Delete for good", variant="stop", size="md", elem_id="persona-delete-sure")
+            self.confirm = Confirm("persona-delete", "Delete for good")
             self.task = TaskPanel("persona-delete")
             self.result = gr.HTML(padding=False, elem_id="persona-result")
         # What was previewed is what the button deletes, whatever is chosen meanwhile.
@@ -228,34 +228,33 @@ class PersonaPanel:
         texts = [self.description, self.card.picture, *self.card.inputs]
         # Both events come when the fold is opened first; the later one must not undo what is typed in between.
         self.shown: gr.State = gr.State(None)
-        outputs = [self.name, *texts, self.confirm, self.shown]
+        outputs = [self.name, *texts, self.confirm.group, self.shown]
         gr.on([fold.expand, persona.change], self.show_texts, [persona, self.shown], outputs, **PRIVATE)
         save.click(self.save, [persona, *texts], self.result, **PRIVATE)
         gr.on(
             [rename.click, self.name.submit], self.rename, [persona, self.name], [self.renamed, self.result], **PRIVATE
         )
-        shown = [self.preview, self.confirm, self.asked, self.result]
-        delete.click(self.show_preview, persona, shown, **PRIVATE)
-        cancel.click(lambda: gr.Group(visible=False), None, self.confirm, **PRIVATE)
-        outputs = [self.confirm, self.result, self.deleted, *self.task.outputs]
-        sure.click(self.delete_persona, self.asked, outputs, **PRIVATE)
+        delete.click(self.show_preview, persona, [*self.confirm.outputs, self.asked, self.result], **PRIVATE)
+        self.confirm.close_on()
+        outputs = [self.confirm.group, self.result, self.deleted, *self.task.outputs]
+        self.confirm.sure.click(self.delete_persona, self.asked, outputs, **PRIVATE)
 
     def show_texts(self, persona_id: int | None, shown: int | None) -> Update:
         """Show the name and the card of the chosen persona, to be changed, unless they are shown."""
         if persona_id == shown:
-            return {self.confirm: gr.Group(visible=False)}
+            return self.confirm.close()
         persona = self.bank.persona(persona_id) if persona_id is not None else None
         return {
             self.shown: persona_id,
             self.name: persona.name if persona else "",
             self.description: persona.description if persona else "",
             **self.card.show(persona),
-            self.confirm: gr.Group(visible=False),
+            **self.confirm.close(),
         }
 
     def save(self, persona_id: int | None, description: str, picture: str | None, *card: str) -> Markup:
         """Store the texts in the fields, and the picture if one was chosen."""
-        texts = dict(zip(FIELDS, card, strict=True))
+        texts = dict(zip(CARD_FIELDS, card, strict=True))
         if picture:
             texts["picture"] = read_picture(picture)
         with journal.requested_by("Memory tab"):
@@ -272,12 +271,8 @@ class PersonaPanel:
         """Say how much would be deleted, and ask."""
         persona = self.bank.persona(_required(persona_id))
         gone = forget.preview_persona(self.bank, persona.id)
-        return {
-            self.preview: render("persona_delete.html", persona=persona, gone=gone),
-            self.confirm: gr.Group(visible=True),
-            self.asked: persona.id,
-            self.result: "",
-        }
+        asked = self.confirm.ask(render("persona_delete.html", persona=persona, gone=gone))
+        return {**asked, self.asked: persona.id, self.result: ""}
 
     def delete_persona(self, persona_id: int, request: gr.Request) -> Iterator[Update]:
         """Delete the persona that was asked about, with all that it knows."""
@@ -287,7 +282,7 @@ class PersonaPanel:
             gone = forget.forget_persona(self.bank, persona_id, task)
             return {self.result: render("forget_report.html", gone=gone), self.deleted: -persona_id}
 
-        yield {self.confirm: gr.Group(visible=False)}
+        yield self.confirm.close()
         yield from self.task.run("Deleting", request, work)
 
 

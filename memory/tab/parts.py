@@ -12,10 +12,11 @@ import gradio as gr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from memory.errors import Cancelled
+from memory.errors import Cancelled, MemoirError
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, format_duration, format_time, memory_date
+from memory.importers.generic.character_card import MAX_CHARACTERS, PICTURE_FORMATS, cut_small
 from memory.progress import Task
-from memory.types import STORES, Store
+from memory.types import STORES, Persona, Store
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -67,6 +68,22 @@ _environment.filters |= {
     "clock": lambda moment: f"{moment:%H:%M}",
     "memory_date": memory_date,
 }
+
+CARD_FIELDS: dict[str, dict[str, Any]] = {
+    "scenario": {
+        "label": "Scenario",
+        "lines": 2,
+        "info": "Where and when your chats take place. Used by a chat model.",
+    },
+    "first_message": {"label": "First message", "lines": 2, "info": "Opens a new chat. {{user}} stands for your name."},
+    "examples": {
+        "label": "Example dialogue",
+        "lines": 4,
+        "info": "How the persona talks. Used by a chat model.",
+        "placeholder": "{{user}}: How was your day?\n{{char}}: Long. The bees swarmed twice.",
+    },
+}
+"""The texts by their names in a `Persona`, in the order of a `PersonaDraft`, and how each field looks."""
 
 
 def render(template: str, /, **values: object) -> Markup:
@@ -148,6 +165,33 @@ def build_table(
         elem_classes="memoir-table" if clickable else "memoir-plain-table",
         **{"max_height": 460, **more},
     )
+
+
+class Confirm:
+    """The question whether to delete something for good: what would be lost, Cancel, and the button that does it."""
+
+    def __init__(self, name: str, sure: str = "Forget for good", between: str = "", **size: Any) -> None:  # noqa: ANN401
+        """Build it, hidden; `name` begins the ids of its parts, `between` labels a button that does less."""
+        size = size or {"size": "md"}
+        with gr.Group(visible=False, elem_classes="memoir-confirm") as self.group:
+            self.preview = gr.HTML(padding=False, elem_id=f"{name}-planned")
+            with gr.Row():
+                self.cancel = gr.Button("Cancel", **size)
+                self.less = gr.Button(between, visible=bool(between), elem_id=f"{name}-fact", **size)
+                self.sure = gr.Button(sure, variant="stop", elem_id=f"{name}-sure", **size)
+        self.outputs: list[Any] = [self.group, self.preview]
+
+    def ask(self, preview: Markup) -> Update:
+        """Show what would be lost, and ask."""
+        return {self.group: gr.Group(visible=True), self.preview: preview}
+
+    def close(self) -> Update:
+        """Ask no more."""
+        return {self.group: gr.Group(visible=False)}
+
+    def close_on(self, *events: Callable[..., Any]) -> None:
+        """Ask no more after Cancel, nor after these events."""
+        gr.on([self.cancel.click, *events], self.close, None, self.group, **PRIVATE)
 
 
 class Pager:
@@ -243,3 +287,39 @@ def _progress(title: str, task: Task) -> Markup:
     if not task.cancelled and task.seconds_left is not None:
         steps.append(f"{format_duration(task.seconds_left)} left")
     return progress_bar(title, steps, task.share)
+
+
+class CardFields:
+    """The fields, all optional, in a closed accordion; `inputs` are the texts in the order of `CARD_FIELDS`."""
+
+    def __init__(self, elem_id: str) -> None:
+        with gr.Accordion("More about the persona", open=False, elem_id=f"{elem_id}-more"):
+            self.inputs = [
+                # With a value: Gradio sends None for a field that was never on the screen.
+                gr.Textbox("", max_length=MAX_CHARACTERS, elem_id=f"{elem_id}-{name.replace('_', '-')}", **look)
+                for name, look in CARD_FIELDS.items()
+            ]
+
+            self.picture = gr.File(
+                label="Picture (PNG, JPEG or WebP)",
+                file_types=[f".{name.lower()}" for name in (*PICTURE_FORMATS, "JPG")],
+                height=110,
+                elem_id=f"{elem_id}-picture",
+            )
+
+    def show(self, persona: Persona | None) -> Update:
+        """Show the texts of a persona."""
+        texts = [getattr(persona, name) if persona else "" for name in CARD_FIELDS]
+        return {**dict(zip(self.inputs, texts, strict=True)), self.picture: None}
+
+
+def read_picture(file: str | None) -> str:
+    """The chosen picture, cut small, as a `data:` address; empty if none was chosen.
+
+    Raises:
+        MemoirError: it is no picture, or too large.
+    """
+    picture = cut_small(Path(file)) if file else ""
+    if file and not picture:
+        raise MemoirError(f"“{Path(file).name}” cannot be read as a picture. Choose a smaller PNG, JPEG or WebP.")
+    return picture

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from html import escape
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
@@ -50,18 +51,13 @@ class PlotsPanel:
         self.bank = bank
         self.is_open: gr.State = gr.State(False)
         with gr.Accordion("Plots", open=False, elem_classes="memoir-trace", elem_id="memory-pictures") as fold:
-            self.timeline_text = gr.HTML(padding=False, elem_id="picture-timeline-words")
-            self.timeline = gr.Plot(show_label=False, visible=False, elem_id="picture-timeline")
-            self.stores_text = gr.HTML(padding=False, elem_id="picture-holdings-words")
-            self.stores = gr.Plot(show_label=False, visible=False, elem_id="picture-holdings")
+            dated = [_build_plot("timeline"), _build_plot("holdings")]
             self.as_of = gr.Textbox(
                 label="Relationships as of (optional)", placeholder="8 May 2023", elem_id="picture-as-of"
             )
-            self.people_text = gr.HTML(padding=False, elem_id="picture-people-words")
-            self.people = gr.Plot(show_label=False, visible=False, elem_id="picture-people")
+            self._plots = [*dated, _build_plot("people")]
         self._inputs: list[Any] = [persona, self.as_of]
-        shown = [self.timeline, self.timeline_text, self.stores, self.stores_text, self.people, self.people_text]
-        self._outputs: list[Any] = [self.is_open, *shown]
+        self._outputs: list[Any] = [self.is_open, *chain(*self._plots)]
         fold.expand(self.draw, self._inputs, self._outputs, **PRIVATE)
         fold.collapse(lambda: False, None, self.is_open, **PRIVATE)
         self.as_of.submit(self.draw, self._inputs, self._outputs, **PRIVATE)
@@ -74,18 +70,18 @@ class PlotsPanel:
     def draw(self, persona_id: int | None, as_of: str | None) -> Update:
         """Draw the plots of a persona; `as_of` is the date of the relationships, now if empty."""
         if persona_id is None:
-            hidden = {plot: gr.Plot(visible=False) for plot in (self.timeline, self.stores, self.people)}
-            texts = {self.timeline_text: hint("Choose a persona."), self.stores_text: "", self.people_text: ""}
-            return {self.is_open: True, **texts, **hidden}
+            hidden = {plot: gr.Plot(visible=False) for _, plot in self._plots}
+            texts = {text: "" for text, _ in self._plots}
+            return {self.is_open: True, **hidden, **texts, self._plots[0][0]: hint("Choose a persona.")}
         day = parse_date(as_of)
         moment = day.end if day else datetime.now(UTC)
         drawn = (
-            ("Timeline", self.timeline, self.timeline_text, draw_timeline(self.bank, persona_id)),
-            ("Memories by kind", self.stores, self.stores_text, draw_stores(self.bank, persona_id)),
-            ("Relationships", self.people, self.people_text, draw_people(self.bank, persona_id, moment)),
+            ("Timeline", *draw_timeline(self.bank, persona_id)),
+            ("Memories by kind", *draw_stores(self.bank, persona_id)),
+            ("Relationships", *draw_people(self.bank, persona_id, moment)),
         )
         shown: Update = {self.is_open: True}
-        for title, plot, text, (figure, description) in drawn:
+        for (text, plot), (title, figure, description) in zip(self._plots, drawn, strict=True):
             shown[plot] = gr.Plot(figure, visible=figure is not None)
             shown[text] = heading(title) + hint(description)
         return shown
@@ -93,6 +89,11 @@ class PlotsPanel:
     def redraw(self, persona_id: int | None, as_of: str | None, is_open: bool) -> Update:
         """Draw the plots if the panel is open."""
         return self.draw(persona_id, as_of) if is_open else {self.is_open: False}
+
+
+def _build_plot(name: str) -> tuple[gr.HTML, gr.Plot]:
+    text = gr.HTML(padding=False, elem_id=f"picture-{name}-words")
+    return text, gr.Plot(show_label=False, visible=False, elem_id=f"picture-{name}")
 
 
 def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:

@@ -17,7 +17,7 @@ from typing_extensions import override
 from graph.models.faults import ModelFailed, UnknownModel
 from graph.models.gguf.grammar import grammar
 from graph.models.gguf.header import USE_ANOTHER, GgufHeader, read_header
-from graph.models.local_model import ROLES, Generation, LocalWeights, Messages
+from graph.models.local_model import Generation, LocalWeights
 from graph.models.quantization import MemoryNeed
 from memory.settings import BankSettings
 
@@ -132,10 +132,9 @@ class GgufWeights(LocalWeights):
         return BankSettings().home / "cache" / "gguf" / name
 
     @override
-    def prompt(self, talk: Messages) -> list[int]:
+    def _encode(self, chat: list[dict[str, str]]) -> list[int]:
         tokenizer = self.model().get_tokenizer()
-        chat = [{"role": ROLES[role], "content": self._without_marks(text)} for role, text in talk]
-        # A model that can reason first would do so for minutes on a CPU.
+        chat = [{**message, "content": self._without_marks(message["content"])} for message in chat]
         try:
             prompt = tokenizer.apply_chat_template(chat, True, extra_context={"enable_thinking": False})
         except RuntimeError as fault:

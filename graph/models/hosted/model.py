@@ -11,8 +11,7 @@ from typing_extensions import override
 
 from graph.models.faults import UnknownModel
 from graph.models.hosted.keys import NO_KEY, read_key
-from graph.models.hosted.profile import OPENAI
-from graph.models.hosted.schemas import FAILED
+from graph.models.hosted.profile import FAILED, OPENAI
 
 if TYPE_CHECKING:
     from langchain_core.outputs import ChatGenerationChunk
@@ -27,7 +26,7 @@ class OpenAIChat(ChatOpenAI):
     """`ChatOpenAI` whose streamed pieces have a refusal in `additional_kwargs`, as its whole replies do.
 
     LangChain (langchain-openai 1.7.3) reads refusals from a whole reply, and from a stream only through
-    `with_structured_output`, which is not used here (`graph.models.hosted.schemas` says why).
+    `with_structured_output`, which is not used here (`graph.models.hosted.profile` says why).
     """
 
     def _convert_chunk_to_generation_chunk(

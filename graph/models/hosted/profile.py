@@ -1,4 +1,4 @@
-"""Ask a server what it tells of itself: a model's context, where it counts tokens, whether it answers several at once.
+"""Know a server: a model's context, where it counts tokens, whether it answers several at once, its form of schema.
 
 | server | context | tokens of a text |
 |---|---|---|
@@ -16,12 +16,14 @@ import asyncio
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from graph.models.limits import change_parts
 
 if TYPE_CHECKING:
     from langchain_openai.chat_models.base import BaseChatOpenAI
@@ -40,6 +42,35 @@ OLLAMA_CONTEXT = 4096
 
 _POLL_SECONDS = 0.05
 
+_PROFILES: dict[tuple[str, str], tuple[float, ServerProfile]] = {}
+"""By address and model, with the time at which it was asked."""
+
+_LEARNED: dict[tuple[str, str], int] = {}
+"""Contexts by address and model, as servers named them when they refused a prompt."""
+
+_TURNS: dict[str, threading.Lock] = {}
+"""One lock for each server that answers one request at a time, by its address."""
+
+FORMS: Sequence[str] = ("json_schema", "json_object", "")
+"""How a server is handed the JSON schema of a reply, in the order in which they are tried: OpenAI's; that of llama.cpp
+and llama-cpp-python; none.
+
+The library's own way is `with_structured_output(schema, method="json_schema", include_raw=True)`. Its request is the
+same as the first form here, but (langchain-openai 1.7, openai 2) it goes through `chat.completions.stream`, which
+raises where a reply was cut at its most tokens and where a stream is empty, hides that a connection ended early, and
+knows no second form; llama-cpp-python needs that one and ends a prompt that is too long with an empty stream. The reply
+would have to be parsed here in any case: not every server keeps to a schema, and some write around the JSON.
+"""
+
+REFUSALS = (400, 422, 500, 501)
+"""HTTP status of a server that does not take a form (llama-cpp-python: 500), or that fails for any other reason."""
+
+FAILED = (500, 501)
+"""Those with which a server that took the form before does not refuse it, but has failed."""
+
+_ACCEPTED: dict[tuple[str, str], str] = {}
+"""The form that a server took last, by address and model."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerProfile:
@@ -55,22 +86,12 @@ class ServerProfile:
     takes_options: bool = False
 
 
-_PROFILES: dict[tuple[str, str], tuple[float, ServerProfile]] = {}
-"""By address and model, with the time at which it was asked."""
-
-_LEARNED: dict[tuple[str, str], int] = {}
-"""Contexts by address and model, as servers named them when they refused a prompt."""
-
-_TURNS: dict[str, threading.Lock] = {}
-"""One lock for each server that answers one request at a time, by its address."""
-
-
 def server_profile(model: BaseChatOpenAI) -> ServerProfile:
     """What the server of this model tells, asked once a minute; nothing where it cannot be reached; blocks."""
     address = str(model.openai_api_base)
     if address == OPENAI:
         return ServerProfile((model.profile or {}).get("max_input_tokens"), parallel=True)
-    key = address, model.model_name
+    key = _key(model)
     asked, profile = _PROFILES.get(key, (0.0, ServerProfile()))
     if key not in _PROFILES or time.monotonic() > asked + KEEP_SECONDS:
         with _alone(address, profile) as free:
@@ -81,9 +102,13 @@ def server_profile(model: BaseChatOpenAI) -> ServerProfile:
     return profile if profile.context else replace(profile, context=_LEARNED.get(key))
 
 
+def _key(model: BaseChatOpenAI) -> tuple[str, str]:
+    return str(model.openai_api_base), model.model_name
+
+
 def learn_context(model: BaseChatOpenAI, length: int) -> None:
     """Keep the context that a server named when it refused a prompt, for one that does not tell it when it is asked."""
-    _LEARNED[str(model.openai_api_base), model.model_name] = length
+    _LEARNED[_key(model)] = length
 
 
 def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
@@ -128,12 +153,12 @@ def _turn(address: str, profile: ServerProfile) -> threading.Lock:
 
     llama-cpp-python's server breaks off a reply when any other request arrives, even one for its list of models.
     """
-    at_once = profile.parallel or not _is_loopback(address)
+    at_once = profile.parallel or not is_loopback(urlsplit(address).hostname or "")
     return threading.Lock() if at_once else _TURNS.setdefault(address, threading.Lock())
 
 
-def _is_loopback(address: str) -> bool:
-    host = urlsplit(address).hostname or ""
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -215,3 +240,33 @@ def _rows(reply: object, name: str) -> list[dict[str, Any]]:
 def _size(reply: object, *path: str) -> int | None:
     value = _find(reply, *path)
     return value if isinstance(value, int) and value > 0 else None
+
+
+def forms(model: BaseChatOpenAI) -> Sequence[str]:
+    """The forms to try, beginning with the one that this server took before."""
+    return FORMS[FORMS.index(_ACCEPTED.get(_key(model), FORMS[0])) :]
+
+
+def refusals(model: BaseChatOpenAI, form: str) -> Sequence[int]:
+    """The status that says that the server may not take a form."""
+    took = form == _ACCEPTED.get(_key(model))
+    return [status for status in REFUSALS if form and not (took and status in FAILED)]
+
+
+def remember_form(model: BaseChatOpenAI, form: str) -> None:
+    """Begin with this form from now on."""
+    _ACCEPTED[_key(model)] = form
+
+
+def response_format(form: str, schema: Mapping[str, Any], *, openai: bool) -> dict[str, Any]:
+    """The fields of a request that ask for a reply of this schema."""
+    if form == "json_schema":
+        named = {"name": "reply", "strict": True, "schema": without_lengths(schema) if openai else schema}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return {"response_format": {"type": "json_object", "schema": schema}} if form else {}
+
+
+def without_lengths(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema without bounds on strings, which OpenAI's strict mode refuses."""
+    changed = change_parts(schema, without_lengths)
+    return {word: value for word, value in changed.items() if word not in ("minLength", "maxLength")}

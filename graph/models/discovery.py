@@ -1,11 +1,14 @@
-"""Ask servers for their chat models, those that run on this machine and others."""
+"""Find the chat models of servers, on this machine and others, and those in files on this computer."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
 
 import httpx
+import psutil  # type: ignore[import-untyped]
 
 from memory.errors import MemoirError
 
@@ -14,6 +17,15 @@ PORTS = (11434, 1234, 8080, 8000)
 
 PATIENCE, FAR = 0.5, 10.0
 """Seconds that a server of this machine may take to name its models, and one that the user names."""
+
+FOLDERS = ("models", "Downloads", ".lmstudio/models", ".cache/lm-studio/models", ".cache/huggingface/hub")
+"""Where such files usually lie, in the user's folder."""
+
+DEPTH, MOST = 4, 30
+"""So many folders deep is looked, and so many files are offered."""
+
+FITTING = ((22, "Qwen3-8B", 5.0), (14, "Qwen2.5-7B-Instruct", 4.6), (7, "Qwen2.5-3B-Instruct", 1.9))
+"""GiB of memory a computer needs, the largest model then, and GB to download; README.md estimates them."""
 
 
 async def find_models(ports: Iterable[int] = PORTS) -> list[str]:
@@ -51,3 +63,20 @@ async def _models(client: httpx.AsyncClient, address: str) -> list[str]:
         return [str(model["id"]) for model in reply["data"]]
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, KeyError):  # nobody is there, or somebody else
         return []
+
+
+def find_files(home: Path | None = None) -> list[str]:
+    """The GGUF files in the usual folders of the user."""
+    folders = [(home or Path.home()) / folder for folder in FOLDERS]
+    patterns = ("*/" * depth + "*.gguf" for depth in range(DEPTH + 1))
+    found = (path for pattern in patterns for folder in folders for path in sorted(folder.glob(pattern)))
+    return list(map(str, islice((path for path in found if path.is_file()), MOST)))
+
+
+def say_what_fits(total: int | None = None) -> str:
+    """Say which model to download for a computer with so many bytes of memory, or for this one."""
+    size = (psutil.virtual_memory().total if total is None else total) / 2**30
+    for least, model, download in FITTING:
+        if size >= least:
+            return f"With {size:.0f} GiB of memory, this computer can run {model} (Q4_K_M, a download of {download} GB)"
+    return f"With {size:.0f} GiB of memory, this computer is too small for a model that is good to talk with"
