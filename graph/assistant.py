@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from graph.build import compiled_graph
 from graph.language.facts import forms
 from graph.nodes.persist import persist_interrupted
-from graph.state import Ask, Reading, Services, Token, TraceLine, TurnState
+from graph.state import Ask, Reading, Services, Stopped, Token, TraceLine, TurnState, until
 from graph.understanding.classifier import Classifier
 from memory.bank.bank import Bank
 from memory.bank.rows import clean, clean_draft
@@ -48,8 +48,6 @@ class Answer:
 
 
 Event = Step | Token | Answer
-Part = tuple[str, Any]
-"""What the graph streams: its mode, "updates" or "custom", and the change or the token."""
 
 
 class Assistant:
@@ -86,24 +84,26 @@ class Assistant:
         trace: list[TraceLine] = []
         stop = stop or asyncio.Event()
         services = replace(self.services, stop=stop)
-        written: Any = compiled_graph().astream(state, context=services, stream_mode=["updates", "custom"])
-        parts = _until(stop, written)
+        parts: Any = compiled_graph().astream(state, context=services, stream_mode=["updates", "custom"])
+        begun = False  # a reply that has begun goes on to its end, which comes soon once `stop` is set
         async with kept_open(services.bank):
             try:
-                async for mode, part in parts:
-                    if mode == "custom":
-                        yield cast("Token", part)
-                        continue
-                    for change in cast("dict[str, TurnState]", part).values():
-                        state.update(change)
-                        for line in change.get("trace", ()):
-                            trace.append(line)
-                            yield Step(line)
-            except (_Stopped, asyncio.CancelledError, GeneratorExit) as ended:
-                await parts.aclose()
+                async with aclosing(parts):
+                    while part := await (anext(parts, None) if begun else until(stop, anext(parts, None))):
+                        mode, change = part
+                        if mode == "custom":
+                            begun = True
+                            yield cast("Token", change)
+                            continue
+                        for update in cast("dict[str, TurnState]", change).values():
+                            state.update(update)
+                            for line in update.get("trace", ()):
+                                trace.append(line)
+                                yield Step(line)
+            except (Stopped, asyncio.CancelledError, GeneratorExit) as ended:
                 # A thread that is writing to the bank already may delay this; it must not be cancelled a second time.
                 await asyncio.shield(asyncio.to_thread(persist_interrupted, state, self.services.bank))
-                if isinstance(ended, _Stopped):
+                if isinstance(ended, Stopped):
                     return
                 raise
             yield Answer(
@@ -131,39 +131,6 @@ async def kept_open(bank: Bank) -> AsyncIterator[None]:
             yield
         finally:
             await asyncio.shield(asyncio.to_thread(keeping.close))
-
-
-class _Stopped(Exception):  # the user wants no reply; nobody sees it
-    """The reply was stopped before anything of it was there."""
-
-
-async def _until(stop: asyncio.Event, parts: AsyncIterator[Any]) -> AsyncGenerator[Part, None]:
-    """The parts of a turn; those of a reply that has begun go on to their end, which comes soon once `stop` is set.
-
-    Raises:
-        _Stopped: `stop` was set before the first piece of the reply.
-    """
-    stopping = asyncio.create_task(stop.wait())
-    coming: asyncio.Future[Part | None] | None = None
-    begun = False
-    try:
-        while not stop.is_set() or begun:
-            coming = asyncio.ensure_future(anext(parts, None))
-            await asyncio.wait((coming,) if begun else (coming, stopping), return_when=asyncio.FIRST_COMPLETED)
-            if not coming.done():
-                break
-            part = coming.result()
-            if part is None:
-                return
-            begun = begun or part[0] == "custom"
-            yield part
-        raise _Stopped
-    finally:
-        stopping.cancel()
-        if coming is not None:
-            coming.cancel()
-            await asyncio.wait((coming,))
-        await parts.aclose()  # type: ignore[attr-defined]  # a generator, whatever its type says
 
 
 def prepare() -> None:

@@ -6,10 +6,10 @@ import asyncio
 import operator
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, TypeVar
 
 from graph.readers import line_reader
 from graph.readers.line_reader import LineReader
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 USER = "You"
 """The speaker of what the user says; the screen shows their turns under it."""
 
+Result = TypeVar("Result")
 Reason = Literal["nothing found", "found but does not say", "premise contradicted", "outside the known time"]
 
 
@@ -98,7 +99,7 @@ class Note:
     probability that they are the right ones, and `yes` that it says yes, if the question asks yes or no. `by_user`
     marks the user's own words, `by_persona` what the persona said of itself where it is asked for that, `of_other` what
     somebody says of themselves who is not asked about, `of_other_time` a passage from another time than the question
-    asks about. `says` is a chat model's note in its own words.
+    asks about. `says` is a chat model's note in its own words; `scores` are those of the hit.
     """
 
     memory: Memory
@@ -113,6 +114,7 @@ class Note:
     by_user: bool = False
     by_persona: bool = False
     says: str = ""
+    scores: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def says_yes(self) -> bool:
@@ -241,3 +243,59 @@ class Services:
     wake_indexer: Callable[[], None] = lambda: None
     line_reader: LineReader = field(default_factory=line_reader.packaged)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderInput:
+    """A message, the hits for it, and the times it asks about (`window`)."""
+
+    ask: Ask
+    message: Message
+    window: tuple[TimeExpression, ...]
+    hits: tuple[Hit, ...]
+    services: Services
+
+    @property
+    def kept(self) -> list[Hit]:
+        """The hits that may be read, best first."""
+        return [hit for hit in self.hits if hit.kept]
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderOutput:
+    """A reading, all hits (those that were left out are marked), and what the reader did, with `more` lines on it."""
+
+    reading: Reading
+    hits: tuple[Hit, ...]
+    line: TraceLine
+    more: tuple[TraceLine, ...] = ()
+
+
+class ReaderFailed(Exception):  # another reader takes over
+    """A reader gave no reading, because of its `__cause__`; it still cost these tokens."""
+
+    def __init__(self, tokens: Mapping[str, int]) -> None:
+        super().__init__()
+        self.tokens = tokens
+
+
+class Stopped(Exception):  # the user wants no more; nobody sees it
+    """A reply was stopped before it was all there."""
+
+
+async def until(stop: asyncio.Event, work: Awaitable[Result]) -> Result:
+    """The result of work that is cancelled once `stop` is set.
+
+    Raises:
+        Stopped: `stop` was set before the result was there.
+    """
+    doing, stopping = asyncio.ensure_future(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((doing, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise Stopped
+        return doing.result()
+    finally:
+        stopping.cancel()
+        doing.cancel()
+        await asyncio.wait((doing,))

@@ -26,9 +26,7 @@ def note(number, text, words="", *, relevance=0.9, speaker="You", day=3, **field
 
 
 def composed(text, *notes):
-    return answer.compose(
-        parse(text, 9, dict.fromkeys(terms_of(text), 1)), notes, window=(), known=None, hits=(), asked_at=MAY
-    )
+    return answer.compose(parse(text, 9, dict.fromkeys(terms_of(text), 1)), notes, window=(), known=None, asked_at=MAY)
 
 
 def test_the_value_comes_first_and_then_who_told_it():

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers.chain_of_note.citing import cite
 from graph.readers.chain_of_note.prompts import PromptContent
-from graph.readers.chain_of_note.reply_formats import parse_words
+from graph.readers.chain_of_note.reply_formats import cite, parse_words
 from graph.state import Ask
 from memory.search.quotes import contains
 from memory.types import Hit

@@ -4,8 +4,7 @@ from datetime import date
 
 import pytest
 
-from graph.readers.line_reader import WEIGHTS, packaged
-from graph.readers.lines import Line
+from graph.readers.line_reader import WEIGHTS, Line, packaged
 
 ASKED_ON = date(2026, 5, 3)
 LINES = {

@@ -5,7 +5,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers.lines import BEFORE_TOKENS, END, LINE_TOKENS, QUESTION_TOKENS, START, Line, tokens_of
+from graph.readers.line_reader import BEFORE_TOKENS, END, LINE_TOKENS, QUESTION_TOKENS, START, Line, tokens_of
 
 WORDS = st.text(max_size=600)
 

@@ -13,19 +13,19 @@ from graph.assistant import Assistant
 from graph.models.hosted import model as hosted
 from graph.models.hosted.profile import FORMS
 from graph.models.limits import recites
-from graph.readers.talk.passages import PromptLine, choose, resemblance, split_passages
+from graph.readers.talk.known import choose, resemblance, split_passages
 from graph.readers.talk.prompt import (
     INSTRUCTION,
     LEFT_OUT,
     RESERVED,
     Content,
+    PromptLine,
     alternating,
     messages,
     system_message,
     turns_of,
 )
-from graph.readers.talk.repairs import StreamedReply
-from graph.readers.talk.reply import STOPPED, UNCHECKED
+from graph.readers.talk.reply import STOPPED, UNCHECKED, StreamedReply
 from graph.state import Token
 from memory.types import MemoryDraft, PersonaDraft, TurnDraft
 from support.chat_server import Broken, ChatServer, Half

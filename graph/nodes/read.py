@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,27 @@ from graph.models.json_replies import UnusableReply
 from graph.readers import extractive
 from graph.readers.chain_of_note import reader as chain_of_note
 from graph.readers.chain_of_note.reply_formats import RejectedAnswer
-from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
 from graph.readers.talk.reply import speak
 from graph.replies.people import introduce_self
 from graph.replies.phrases import NEWS, SMALL_TALK, acknowledge, confirm, manner, reply
 from graph.replies.recaps import recap
 from graph.replies.reminders import remind
-from graph.state import CITATION, Ask, Citation, Message, Reading, Revision, Services, Token, TraceLine, TurnState, drop
+from graph.state import (
+    CITATION,
+    Ask,
+    Citation,
+    Message,
+    ReaderFailed,
+    ReaderInput,
+    ReaderOutput,
+    Reading,
+    Revision,
+    Services,
+    Token,
+    TraceLine,
+    TurnState,
+    drop,
+)
 from graph.understanding.acts import CRISIS, LOSS, is_marked
 from graph.understanding.parts import ABOUT_PERSONA, ABOUT_USER, WHO_ARE_YOU
 from graph.understanding.question import asks_of_persona, expected
@@ -51,13 +65,15 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     revision = await asyncio.to_thread(revise, parsed, ask, hits, services.bank) if parsed else None
     if talks(ask, message, services):
         try:
-            return await _spoken(ask, message, hits, services, revision, write)
+            output = await _spoken(ask, message, hits, services, revision, write)
         except (ModelFailed, UnknownModel) as fault:
-            change = await _without_model(state, services, revision, fault)
+            output = await _without_model(state, services, revision, fault)
+            write(Token(output.reading.answer, restart=True))
     else:
-        change = await _read(state, services, revision)
-    write(Token(change["reading"].answer, restart=True))
-    return change
+        output = await _read(state, services, revision)
+        write(Token(output.reading.answer, restart=True))
+    trace = (output.line, *output.more)
+    return {"reading": output.reading, "hits": output.hits, "revision": revision, "trace": trace}
 
 
 def talks(ask: Ask, message: Message, services: Services) -> bool:
@@ -68,40 +84,39 @@ def talks(ask: Ask, message: Message, services: Services) -> bool:
 
 async def _spoken(
     ask: Ask, message: Message, hits: Sequence[Hit], services: Services, revision: Revision | None, write: Write
-) -> TurnState:
+) -> ReaderOutput:
     """The chat model's reply; what the message corrects is carried out and said beside it, and help in a crisis."""
     outdated = [memory.id for memory in revision.old] if revision else []
-    spoken = await speak(ask, message, hits, services, outdated, write)
+    output = await speak(ask, message, hits, services, outdated, write)
     notices = [confirm(revision, ask.persona.manner)] if revision else []
     if message.news == CRISIS:
         notices.append(reply(NEWS[CRISIS], ask, services.bank))
-    reading = replace(spoken.reading, notice="\n\n".join(filter(None, [*notices, spoken.reading.notice])))
-    shown = {line.memory.id for line in spoken.content.lines}
-    read_hits = drop(hits, lambda hit: hit.memory.id not in shown, "budget", "not shown to the chat model")
-    decided = f"{without_folders(services.settings.model)}, {reading.outcome}"
-    more = {"notes": spoken.notes, "check": spoken.unchecked and f"not compared: {without_folders(spoken.unchecked)}"}
-    lines = (
-        TraceLine("read", decided, spoken.figures),
-        *(TraceLine(name, text) for name, text in more.items() if text),
-    )
-    return {"reading": reading, "hits": read_hits, "revision": revision, "trace": lines}
+    notice = "\n\n".join(filter(None, [*notices, output.reading.notice]))
+    return replace(output, reading=replace(output.reading, notice=notice))
 
 
 async def _without_model(
     state: TurnState, services: Services, revision: Revision | None, fault: MemoirError
-) -> TurnState:
+) -> ReaderOutput:
     """The reply that is made by rule where the chat model gave nothing; the user is told why."""
     settings = replace(services.settings, reader="extractive")
-    change = await _read(state, replace(services, model=None, settings=settings), revision)
+    output = await _read(state, replace(services, model=None, settings=settings), revision)
     notice = f"{capitalise(without_folders(str(fault)))}. Memoir replied without the chat model."
-    reading = replace(change["reading"], notice=notice, unreachable=isinstance(fault, (Unreachable, UnknownModel)))
-    line, *others = change["trace"]
-    decided = f"replied without the chat model: {without_folders(str(fault))}; {line.decided}"
-    line = replace(line, decided=decided, figures={**line.figures, "fallback": 1})
-    return {**change, "reading": reading, "trace": (line, *others)}
+    decided = f"replied without the chat model: {without_folders(str(fault))}"
+    return _fallen_back(output, notice, fault, decided, {"fallback": 1})
 
 
-async def _read(state: TurnState, services: Services, revision: Revision | None) -> TurnState:
+def _fallen_back(
+    output: ReaderOutput, notice: str, fault: BaseException | None, why: str, figures: Mapping[str, float]
+) -> ReaderOutput:
+    """What was replied by rule, with the notice and the reason that the chat model did not."""
+    unreachable = isinstance(fault, (Unreachable, UnknownModel))
+    line = output.line
+    line = replace(line, decided=f"{why}; {line.decided}", figures={**line.figures, **figures})
+    return replace(output, reading=replace(output.reading, notice=notice, unreachable=unreachable), line=line)
+
+
+async def _read(state: TurnState, services: Services, revision: Revision | None) -> ReaderOutput:
     """Carry out a correction, answer a question from notes on the hits, or acknowledge what was stated."""
     ask, message, hits = state["ask"], state["message"], state.get("hits", ())
     if revision is not None:
@@ -112,7 +127,7 @@ async def _read(state: TurnState, services: Services, revision: Revision | None)
     # What is small talk has a reply of its own for a bank that knows nothing.
     if recapped is not None and (recapped.citations or kind != "about me"):
         line = TraceLine("read", f"what was told ({kind}), {recapped.outcome}")
-        return {"reading": recapped, "hits": _unread(hits), "trace": (line,)}
+        return ReaderOutput(recapped, _unread(hits), line)
     if message.in_doubt and ask.remember:
         return await _in_doubt(reader_input)
     acknowledged = ""
@@ -131,7 +146,7 @@ async def _read(state: TurnState, services: Services, revision: Revision | None)
     else:
         output = await asyncio.to_thread(_reminded, ask, message, hits, services)
     answer = PARAGRAPH_BREAK.join(filter(None, [acknowledged, output.reading.answer]))
-    return {"reading": replace(output.reading, answer=answer), "hits": output.hits, "trace": (output.line,)}
+    return replace(output, reading=replace(output.reading, answer=answer))
 
 
 def _asks_of_life(message: Message) -> bool:
@@ -166,15 +181,15 @@ def _small_talk(ask: Ask, message: Message, bank: Bank) -> Reading:
     return own or Reading(reply(SMALL_TALK[message.small_talk], ask, bank))
 
 
-async def _in_doubt(reader_input: ReaderInput) -> TurnState:
+async def _in_doubt(reader_input: ReaderInput) -> ReaderOutput:
     """Answer what may be a question; if there is no answer, acknowledge it as a statement."""
     output = await _answered(reader_input)
     if not output.reading.abstained:
-        return {"reading": output.reading, "hits": output.hits, "trace": (output.line,)}
+        return output
     acknowledged = acknowledge(reader_input.message, reader_input.ask, reader_input.services.bank)
     reading = Reading(acknowledged, notice=output.reading.notice, unreachable=output.reading.unreachable)
     line = replace(output.line, decided=f"treated as a statement; as a question: {output.line.decided}")
-    return {"reading": reading, "hits": _unread(output.hits), "trace": (line,)}
+    return ReaderOutput(reading, _unread(output.hits), line)
 
 
 def uses_chat_model(services: Services) -> bool:
@@ -182,12 +197,12 @@ def uses_chat_model(services: Services) -> bool:
     return services.model is not None and services.settings.reader == "auto"
 
 
-def _revised(ask: Ask, hits: Sequence[Hit], revision: Revision) -> TurnState:
+def _revised(ask: Ask, hits: Sequence[Hit], revision: Revision) -> ReaderOutput:
     """Say what a message corrects or takes back, which `persist` carries out."""
     reading = Reading(confirm(revision, ask.persona.manner))
     what = "corrected" if revision.text else "retracted" if revision.retracted else "too many to retract:"
     line = TraceLine("read", f"{what} {', '.join(f'memory {memory.id}' for memory in revision.old)}")
-    return {"reading": reading, "revision": revision, "hits": _unread(hits), "trace": (line,)}
+    return ReaderOutput(reading, _unread(hits), line)
 
 
 def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Services) -> ReaderOutput:
@@ -218,26 +233,18 @@ async def _answered(reader_input: ReaderInput) -> ReaderOutput:
     services = reader_input.services
     if not uses_chat_model(services):
         return await extractive.read(reader_input)
+    message = reader_input.message
+    shown = reader_input.ask.with_choices or message.question.text
+    message = replace(message, question=replace(message.question, text=shown))
     try:
-        return await chain_of_note.read(_with_choices(reader_input))
+        return await chain_of_note.read(replace(reader_input, message=message))
     except ReaderFailed as failed:
         fault, tokens = failed.__cause__, failed.tokens
     output = await extractive.read(reader_input)
-    unreachable = isinstance(fault, (Unreachable, UnknownModel))
-    reading = replace(output.reading, notice=_notice(services.settings.model, fault), unreachable=unreachable)
     why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
-    decided = f"extractive, because {without_folders(why)}; {output.line.decided}"
-    used = {"fallback": 1, "unreadable": int(not isinstance(fault, RejectedAnswer))}
-    line = replace(output.line, decided=decided, figures={**output.line.figures, **tokens, **used})
-    return replace(output, reading=reading, line=line)
-
-
-def _with_choices(reader_input: ReaderInput) -> ReaderInput:
-    """The input with the question as a chat model is shown it."""
-    message, shown = reader_input.message, reader_input.ask.with_choices
-    if not shown:
-        return reader_input
-    return replace(reader_input, message=replace(message, question=replace(message.question, text=shown)))
+    figures = {**tokens, "fallback": 1, "unreadable": int(not isinstance(fault, RejectedAnswer))}
+    notice = _notice(services.settings.model, fault)
+    return _fallen_back(output, notice, fault, f"extractive, because {without_folders(why)}", figures)
 
 
 def _notice(model: str, fault: BaseException | None) -> str:

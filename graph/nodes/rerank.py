@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,11 +48,20 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
     fit = np.exp(-np.logaddexp(0.0, -standard))  # a sigmoid that does not overflow
     scored = []
     for place, (hit, value) in enumerate(zip(hits, fit.tolist(), strict=True), 1):
-        of_class = classes[hit.memory.store]
-        score = settings.alpha * of_class + settings.beta * value
-        ranked = {"found": place, "class": round(of_class, 4), "fit": round(value, 4), "rerank": round(score, 4)}
-        scored.append(replace(hit, score=score, scores={**hit.scores, **ranked}))
-    return tuple(sorted(scored, key=lambda hit: (not hit.kept, -hit.score)))
+        scored.append(_scored(hit, place, classes[hit.memory.store], value, settings))
+    return _best_first(scored)
+
+
+def _scored(hit: Hit, place: int, of_class: float, fit: float, settings: RerankSettings) -> Hit:
+    """The hit at a place of the search, with its score by eq. 3 and what that was computed from."""
+    score = settings.alpha * of_class + settings.beta * fit
+    ranked = {"found": place, "class": round(of_class, 4), "fit": round(fit, 4), "rerank": round(score, 4)}
+    return replace(hit, score=score, scores={**hit.scores, **ranked})
+
+
+def _best_first(hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    """The hits by score, those that were dropped last."""
+    return tuple(sorted(hits, key=lambda hit: (not hit.kept, -hit.score)))
 
 
 def order_by_kind(hits: Sequence[Hit], classes: Mapping[Store, float], settings: PipelineSettings) -> tuple[Hit, ...]:
@@ -70,15 +79,13 @@ def order_by_kind(hits: Sequence[Hit], classes: Mapping[Store, float], settings:
         is_semantic = hit.memory.store in SEMANTIC
         of_class = semantic if is_semantic else 1 - semantic
         fit = float(1 / (1 + np.exp(-hit.scores.get(retriever, hit.score))))
-        score = settings.rerank.alpha * of_class + settings.rerank.beta * fit
-        ranked = {"found": place, "class": round(of_class, 4), "fit": round(fit, 4), "rerank": round(score, 4)}
-        changed = replace(hit, score=score, scores={**hit.scores, **ranked})
+        changed = _scored(hit, place, of_class, fit, settings.rerank)
         if hit.kept and not left[is_semantic]:
             why = f"not among the {settings.search.k} best of its class"
             changed = replace(changed, dropped="rank", why=why)
         left[is_semantic] -= changed.kept
         scored.append(changed)
-    return tuple(sorted(scored, key=lambda hit: (not hit.kept, -hit.score)))
+    return _best_first(scored)
 
 
 def merge_events(hits: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -93,5 +100,4 @@ def merge_events(hits: Sequence[Hit]) -> tuple[Hit, ...]:
             kept.append(replace(hit, dropped="echo", why=f"duplicate of memory {turn.memory.id}"))
         else:
             kept.append(hit)
-    ordered = (replace(hit, score=raised[hit.memory.id]) if hit.memory.id in raised else hit for hit in kept)
-    return tuple(sorted(ordered, key=lambda hit: (not hit.kept, -hit.score)))
+    return _best_first(replace(hit, score=raised.get(hit.memory.id, hit.score)) for hit in kept)

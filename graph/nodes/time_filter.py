@@ -70,11 +70,7 @@ def drop_outside_time(
 
 
 def _is_of(memory: Memory, span: TimeSpan, by_event: bool) -> bool:
-    return _happens(memory, span) if by_event and memory.event is not None else is_of_time(memory, span)
-
-
-def _happens(memory: Memory, span: TimeSpan) -> bool:
-    return memory.event is not None and memory.event.overlaps(span)
+    return memory.event.overlaps(span) if by_event and memory.event is not None else is_of_time(memory, span)
 
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:

@@ -17,7 +17,7 @@ from graph.understanding.question import Question
 from graph.understanding.times import day_happened, describe_day
 from memory.dates.expressions import TimeExpression, describe_span
 from memory.search.tokens import terms
-from memory.types import SEMANTIC, Hit, TimeSpan
+from memory.types import SEMANTIC, TimeSpan
 
 Quoted = tuple[Note, str, str]
 """A note, the words before its quote, and the quote."""
@@ -41,30 +41,28 @@ def compose(
     *,
     window: Sequence[TimeExpression],
     known: TimeSpan | None,
-    hits: Sequence[Hit],
     asked_at: datetime,
 ) -> Reading:
     """Answer from the notes (best first) alone, or abstain.
 
-    `window` are the times the question names, `known` is the time from the persona's first memory to its last, and the
-    hits give the citations their scores.
+    `window` are the times the question names, and `known` is the time from the persona's first memory to its last.
     """
     reason = why_unanswered(question, notes, window, known)
     if reason is not None:
-        nearest = _nearest_lines(question, notes, hits, asked_at) if reason == "found but does not say" else []
-        reading = _quoting(nearest, notes, hits) if nearest else Reading(_why_not(question, notes, reason, known))
+        nearest = _nearest_lines(question, notes, asked_at) if reason == "found but does not say" else []
+        reading = _quoting(nearest, notes) if nearest else Reading(_why_not(question, notes, reason, known))
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
     if question.only_time:
-        return quote_all(question, notes, hits, asked_at)
+        return quote_all(question, notes, asked_at)
     stated = _statements(question, notes, asked_at)
     text = "\n".join(f"{statement} [{number}]" for number, (_, statement) in enumerate(stated, 1))
-    return Reading(text, tuple(notes), citations_of([note for note, _ in stated], hits))
+    return Reading(text, tuple(notes), citations_of([note for note, _ in stated]))
 
 
-def quote_all(question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime) -> Reading:
+def quote_all(question: Question, notes: Sequence[Note], asked_at: datetime) -> Reading:
     """Each note as a line, as far as there is room."""
     quoted = [(note, frame_of(note, asked_at), note.quote) for note in notes]
-    return _quoting(_cut_to_fit(quoted, question), notes, hits)
+    return _quoting(_cut_to_fit(quoted, question), notes)
 
 
 def _statements(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
@@ -88,19 +86,18 @@ def is_same_claim(note: Note, other: Note) -> bool:
     return bool(own and others) and (own <= others or others <= own)
 
 
-def _nearest_lines(question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime) -> list[Quoted]:
+def _nearest_lines(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[Quoted]:
     """The few notes that are most likely, to show where none is surely the answer.
 
     None if it asks about someone who is not remembered; what only asks tells nothing.
     """
     if question.unknown_names:
         return []
-    meaning = {hit.memory.id: hit.scores.get("dense", 0.0) for hit in hits}
     # A fact and the turn that states it say the same.
     distinct: dict[object, Note] = {}
     for note in notes:
         is_told = note.memory.store in SEMANTIC or tells(note.quote)
-        if is_told and meaning.get(note.memory.id, 0.0) >= MIN_SIMILARITY:
+        if is_told and note.scores.get("dense", 0.0) >= MIN_SIMILARITY:
             distinct.setdefault(note.memory.turn_ids or note.memory.id, note)
     return [_as_line(note, question, asked_at) for note in islice(distinct.values(), MAX_NEAREST)]
 
@@ -114,7 +111,7 @@ def _as_line(note: Note, question: Question, asked_at: datetime) -> Quoted:
 
 
 def compare(
-    compared: Comparison, sides: Sequence[tuple[Question, Sequence[Note]]], hits: Sequence[Hit], asked_at: datetime
+    compared: Comparison, sides: Sequence[tuple[Question, Sequence[Note]]], asked_at: datetime
 ) -> Reading | None:
     """Answer a question about two things and the time between them; None if one of them is not remembered.
 
@@ -133,32 +130,27 @@ def compare(
     for note, (question, _) in zip(best, sides, strict=True):
         frame = frame_of(note, asked_at)
         quoted.append((note, frame, clip(note.quote, question, max(room - len(frame.split()) - 1, LEAST_WORDS))))
-    return _quoting(quoted, best, hits, statement)
+    return _quoting(quoted, best, statement)
 
 
-def derive(statement: str, question: Question, note: Note, hits: Sequence[Hit], asked_at: datetime) -> Reading:
+def derive(statement: str, question: Question, note: Note, asked_at: datetime) -> Reading:
     """A statement that was counted from a note, and the note below it."""
-    return _quoting(
-        [(note, frame_of(note, asked_at), clip(note.quote, question, FURTHER_WORDS))], [note], hits, statement
-    )
+    return _quoting([(note, frame_of(note, asked_at), clip(note.quote, question, FURTHER_WORDS))], [note], statement)
 
 
-def _quoting(quoted: Sequence[Quoted], notes: Sequence[Note], hits: Sequence[Hit], first: str = "") -> Reading:
+def _quoting(quoted: Sequence[Quoted], notes: Sequence[Note], first: str = "") -> Reading:
     """The reading of `first`, if any, and one line for each quote with its number."""
     lines = [
         f"{frame}“{quote}” [{number}]" if quote else f"{frame} [{number}]"
         for number, (_, frame, quote) in enumerate(quoted, start=1)
     ]
-    citations = citations_of([note for note, _, _ in quoted], hits)
+    citations = citations_of([note for note, _, _ in quoted])
     return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), citations)
 
 
-def citations_of(notes: Sequence[Note], hits: Sequence[Hit]) -> tuple[Citation, ...]:
-    """The citations of notes, numbered from 1, with the scores of their hits."""
-    scores = {hit.memory.id: hit.scores for hit in hits}
-    return tuple(
-        Citation(n, note.memory, note.quote, scores.get(note.memory.id, {})) for n, note in enumerate(notes, 1)
-    )
+def citations_of(notes: Sequence[Note]) -> tuple[Citation, ...]:
+    """The citations of notes, numbered from 1, with their scores."""
+    return tuple(Citation(n, note.memory, note.quote, note.scores) for n, note in enumerate(notes, 1))
 
 
 def why_unanswered(

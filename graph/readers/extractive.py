@@ -11,24 +11,24 @@ from functools import partial
 
 from graph.language.patterns import pattern
 from graph.language.people import SPEAKER
-from graph.readers import composing, diary
+from graph.readers import composing
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.counting.intervals import Comparison
-from graph.readers.counting.listing import ListRequest
-from graph.readers.diary import A_WEEK
-from graph.readers.interface import ReaderInput, ReaderOutput
+from graph.readers.counting.listing import A_WEEK, ListRequest
+from graph.readers.line_reader import Line
 from graph.readers.notes import Origins, notes_about, take_notes
-from graph.readers.of_card import read_card
 from graph.readers.updates import SUFFICIENT, answers, asks_of_past
-from graph.replies.card import is_program
+from graph.replies.card import fill_names, is_program
 from graph.replies.people import answer_about_person
 from graph.replies.phrases import manner
-from graph.state import Ask, Message, Note, Reading, Services, TraceLine
+from graph.replies.second_person import first_person
+from graph.state import USER, Ask, Message, Note, ReaderInput, ReaderOutput, Reading, Services, TraceLine
 from graph.understanding import question
 from graph.understanding.question import Question
+from graph.understanding.sentences import split
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
 from memory.bank.bank import Bank
-from memory.bank.queries.told import known_period
+from memory.bank.queries.told import known_period, name_told
 from memory.dates.expressions import TimeExpression
 from memory.embedding import minilm
 from memory.search.tokens import terms
@@ -49,6 +49,11 @@ _STAYS = frozenset(terms("trip travel holiday vacation stay staying away visit b
 MOST_AGES = 3
 """Most ages that are given as possible."""
 
+MOST = 40
+"""Most sentences of a card that are read; each costs some 4 ms."""
+
+QUOTED = "My description says: “{}”"
+
 GENERAL = "I only know what I have been told, and nobody has told me about that."
 """Why a question of general knowledge ("How do I boil an egg?") is not answered."""
 
@@ -60,7 +65,7 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
     reading = replace(reading, by="extractive")
     of_card = None
     if reading.abstained and not ask.only_found and question.asks_of_persona(message.question.text):
-        of_card = await asyncio.to_thread(read_card, message.question.text, ask, services)
+        of_card = await asyncio.to_thread(_read_card, message.question.text, ask, services)
     if of_card is not None:
         reading = replace(of_card, notes=reading.notes)
     elif reading.abstained:
@@ -76,6 +81,24 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
     best = max((note.relevance for note in reading.notes), default=0.0)
     line = TraceLine("read", f"{len(reading.notes)} notes, {reading.outcome}", {"best note": round(best, 3)})
     return ReaderOutput(reading, reader_input.hits, line)
+
+
+def _read_card(wording: str, ask: Ask, services: Services) -> Reading | None:
+    """The sentence of the persona's card that answers or, unsure, the nearest; None if none is near."""
+    name = name_told(services.bank, ask.persona.id, ask.as_of)
+    sentences = split(fill_names(ask.persona.description, ask.persona, name))[:MOST]
+    if not sentences:
+        return None
+    read = services.line_reader.read(first_person(wording), None, [Line(text, USER) for text in sentences])
+    found, text = max(zip(read, sentences, strict=True), key=lambda pair: pair[0].logit)
+    if found.answers >= SUFFICIENT:
+        return Reading(QUOTED.format(text), by="extractive")
+    asked, *views = services.searcher.views([wording, *sentences])
+    near, text = max((float(view.vector @ asked.vector), view.text) for view in views)
+    if near < composing.MIN_SIMILARITY:
+        return None
+    unsure = f"{manner(ask.persona.manner).unsure}\n{QUOTED.format(text)}"
+    return Reading(unsure, abstained=True, reason="found but does not say", by="extractive")
 
 
 def is_general(message: Message) -> bool:
@@ -96,14 +119,14 @@ def answer(
     if own != asked.text:
         both = f"{own} {asked.text.removesuffix(own).strip()}"
         parsed = replace(parsed, expects=question.expected(own), text=both)
-    planned = diary.plans(asked.text, window, ask, bank)
+    planned = listing.plans(asked.text, window, ask, bank)
     if planned and parsed.only_time:
-        return diary.list_plans(planned, ask)
+        return listing.list_plans(planned, ask)
     origins = bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
     reader, asked_on = services.line_reader, ask.as_of.date()
     topic = _OF_TOPIC.search(own.replace("’", "'"))
     if topic is not None and (notes := notes_about(question.terms_of(topic["topic"]), hits, origins)):
-        return composing.quote_all(parsed, notes, hits, ask.as_of)
+        return composing.quote_all(parsed, notes, ask.as_of)
     if (compared := intervals.parse(asked.text)) and (reading := _compare(compared, ask, hits, origins, services)):
         return reading
     # Where only a time is asked for, also a vague one rules out all else.
@@ -126,7 +149,7 @@ def answer(
         persona="" if is_program(ask.persona) and not message.small_talk else ask.persona.name,
     )
     notes = _raise_planned(read(parsed), window) if sure else read(parsed)
-    if counted := _reckon(own, parsed, ask, window, read, notes, hits):
+    if counted := _reckon(own, parsed, ask, window, read, notes):
         return counted
     listed = listing.parse(own, many=message.classes.asks_many)
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
@@ -135,14 +158,14 @@ def answer(
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     is_of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if is_of_then else _known_until(known_period(bank, ask.persona.id), ask.as_of)
-    reading = composing.compose(parsed, notes, window=window, known=known, hits=hits, asked_at=ask.as_of)
+    reading = composing.compose(parsed, notes, window=window, known=known, asked_at=ask.as_of)
     if reading.abstained and days_planned and not parsed.unknown_names:
         reading = replace(
-            diary.list_plans(days_planned, ask), notes=reading.notes, abstained=True, reason=reading.reason
+            listing.list_plans(days_planned, ask), notes=reading.notes, abstained=True, reason=reading.reason
         )
     if not minilm.reads(own) or (listed is None and is_of_one):
         return reading
-    return _several(listed, parsed, read, notes, hits, ask.as_of, reading) or reading
+    return _several(listed, parsed, read, notes, ask.as_of, reading) or reading
 
 
 def _several(
@@ -150,21 +173,20 @@ def _several(
     parsed: Question,
     read: Callable[[Question], tuple[Note, ...]],
     notes: Sequence[Note],
-    hits: Sequence[Hit],
     asked_at: datetime,
     reading: Reading,
 ) -> Reading | None:
     """The list or count that is asked for, or the facts of one kind that answer, instead of the one `reading`."""
     if listed is None:
         facts = listing.facts_alike(notes)
-        return listing.compose(ListRequest(), parsed, facts, hits, asked_at) if facts else None
+        return listing.compose(ListRequest(), parsed, facts, asked_at) if facts else None
     if reading.reason not in (None, "found but does not say"):
         return None
     if listed.counted is not None and not listing.tells_number(notes):
         # Each line that names one of them counts, although none says how many.
         items = replace(parsed, text=re.sub(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE))
         notes = read(items)
-    return listing.compose(listed, parsed, notes, hits, asked_at)
+    return listing.compose(listed, parsed, notes, asked_at)
 
 
 def _raise_planned(notes: Sequence[Note], window: Sequence[TimeExpression]) -> tuple[Note, ...]:
@@ -208,7 +230,7 @@ def _compare(
         total, frequency = services.searcher.document_frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
         parsed = question.parse(f"When was it: {side}?", total, frequency)
         sides.append((parsed, take_notes(parsed, ask.as_of.date(), hits, origins, services.line_reader)))
-    return composing.compare(compared, sides, hits, ask.as_of)
+    return composing.compare(compared, sides, ask.as_of)
 
 
 def _reckon(
@@ -218,19 +240,18 @@ def _reckon(
     window: Sequence[TimeExpression],
     read: Callable[[Question], tuple[Note, ...]],
     notes: Sequence[Note],
-    hits: Sequence[Hit],
 ) -> Reading | None:
     """The sum, age or duration that is asked for, reckoned from the notes; None if it is not asked for or not known."""
     if totals.asks_total(own):
         if each := totals.split_items(totals.without_total(own)):
-            return totals.compose_items([read(replace(parsed, text=text)) for text in each], hits)
-        return totals.compose(read(replace(parsed, text=totals.without_total(parsed.text))), hits)
+            return totals.compose_items([read(replace(parsed, text=text)) for text in each])
+        return totals.compose(read(replace(parsed, text=totals.without_total(parsed.text))))
     if intervals.ASKS_LENGTH.search(own) and not any(
         answers(note) and intervals.tells_length(note.words) for note in notes
     ):
         then = read(replace(parsed, text=intervals.ask_when(parsed.text), expects="time"))
         length = _length(own, then[0]) if then and answers(then[0]) else None
-        return composing.derive(f"{length}.", parsed, then[0], hits, ask.as_of) if length else None
+        return composing.derive(f"{length}.", parsed, then[0], ask.as_of) if length else None
     # What was told at another time is what they are counted from.
     telling = (note for note in notes if note.relevance >= SUFFICIENT and not note.of_other)
     told = max(telling, key=lambda note: note.relevance, default=None)
@@ -241,7 +262,7 @@ def _reckon(
         counted = _age(told, ask, window)
     elif intervals.ASKS_LASTING.search(own):
         counted = intervals.duration_by_now(own, told.words, told.memory.said_at.date(), ask.as_of.date())
-    return composing.derive(f"{counted}.", parsed, told, hits, ask.as_of) if counted else None
+    return composing.derive(f"{counted}.", parsed, told, ask.as_of) if counted else None
 
 
 def _length(own: str, then: Note) -> str | None:

@@ -13,8 +13,7 @@ from datetime import date
 
 from graph.language.patterns import any_word, pattern
 from graph.language.people import ADDRESSEE, SPEAKER
-from graph.readers.line_reader import LineReader
-from graph.readers.lines import Line
+from graph.readers.line_reader import Line, LineReader
 from graph.replies.second_person import first_person
 from graph.state import USER, Note
 from graph.understanding.acts import is_marked
@@ -87,7 +86,7 @@ def take_notes(
         persona: The name of whom is asked; what they say of themselves answers what is asked about them.
     """
     if question.only_time:
-        return _notes_of_time([hit.memory for hit in hits if hit.memory.id not in of_other_time], origins)
+        return _notes_of_time([hit for hit in hits if hit.memory.id not in of_other_time], origins)
     # What the persona said tells nothing of the user, unless the user asks for it.
     to_persona = ADDRESSEE.search(question.text) is not None
     told = [hit for hit in hits if to_persona or not _is_of(hit.memory, origins, "assistant")]
@@ -122,6 +121,7 @@ def take_notes(
             yes=found.yes,
             by_user=line.speaker == USER and not own,
             by_persona=bool(own),
+            scores=hit.scores,
         )
         evidence = reader.evidence(found, hit.scores.get("dense", 0.0))
         notes.append((evidence * (OF_KIN if of_kin else 1), note))
@@ -129,11 +129,11 @@ def take_notes(
     return tuple(note for _, note in notes[:NOTES])
 
 
-def _notes_of_time(told: Sequence[Memory], origins: Origins) -> tuple[Note, ...]:
+def _notes_of_time(told: Sequence[Hit], origins: Origins) -> tuple[Note, ...]:
     """Notes where nothing but a time is asked about: events first, and the assistant's own turns last."""
-    then = [memory for memory in told if memory.store not in SEMANTIC]  # what holds for years did not happen then
-    then.sort(key=lambda memory: (memory.store != "event", not is_user(memory, origins)))
-    return tuple(_first_note(memory) for memory in then[:NOTES])
+    then = [hit for hit in told if hit.memory.store not in SEMANTIC]  # what holds for years did not happen then
+    then.sort(key=lambda hit: (hit.memory.store != "event", not is_user(hit.memory, origins)))
+    return tuple(_first_note(hit) for hit in then[:NOTES])
 
 
 def _notes_unread(
@@ -156,6 +156,7 @@ def _notes_unread(
             times_in(quote, memory.said_at),
             of_other_time=memory.id in of_other_time,
             by_user=is_user(memory, origins),
+            scores=scores,
         )
         notes.append(note)
     return tuple(sorted(notes, key=lambda note: (note.of_other_time, note.relevance == 0.0)))
@@ -171,14 +172,15 @@ def _times_of(quote: str, passage: str, memory: Memory) -> tuple[TimeExpression,
 def notes_about(topic: Collection[str], hits: Sequence[Hit], origins: Origins) -> tuple[Note, ...]:
     """Notes on what was told that names any of the terms of a topic, one for each turn, in order of time."""
     told: dict[object, Note] = {}
-    for memory in sorted((hit.memory for hit in hits), key=lambda memory: memory.store != "dialogue"):
+    for hit in sorted(hits, key=lambda hit: hit.memory.store != "dialogue"):
+        memory = hit.memory
         if (
             tells(memory.text)
             and not _is_of(memory, origins, "assistant")
             and not set(topic).isdisjoint(terms(memory.text))
         ):
             times = times_in(memory.text, memory.said_at)
-            note = Note(memory, memory.text, OPEN_RELEVANCE, times, by_user=is_user(memory, origins))
+            note = Note(memory, memory.text, OPEN_RELEVANCE, times, by_user=is_user(memory, origins), scores=hit.scores)
             told.setdefault(memory.turn_ids or memory.id, note)
     return tuple(sorted(told.values(), key=lambda note: str(note.memory.said_at or ""))[:NOTES])
 
@@ -238,10 +240,11 @@ def _before(turns: Sequence[Turn]) -> str:
     return before[0].text if before else ""
 
 
-def _first_note(memory: Memory) -> Note:
+def _first_note(hit: Hit) -> Note:
+    memory = hit.memory
     stating = next((s for s in sentences_of(memory) if tells(s)), "")
     quote = stating or memory.text
-    return Note(memory, quote, OPEN_RELEVANCE if stating else 0.0, times_in(quote, memory.said_at))
+    return Note(memory, quote, OPEN_RELEVANCE if stating else 0.0, times_in(quote, memory.said_at), scores=hit.scores)
 
 
 def sentences_of(memory: Memory) -> list[str]:

@@ -27,8 +27,7 @@ from torch import nn
 from transformers import BertModel
 
 from graph.readers import line_reader
-from graph.readers.line_reader import Calibration
-from graph.readers.lines import Tokens, tokens_of
+from graph.readers.line_reader import Calibration, Tokens, tokens_of
 from graph.training import reader_calibration
 from graph.training.network import descend, padded
 from graph.training.reader_data import SAYS, Example, load_chats, of_chat, open_data, plain_of, plain_questions

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from graph.readers.lines import Line
+from graph.readers.line_reader import Line
 from graph.training import read_rows
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder

@@ -30,9 +30,8 @@ from graph.readers.chain_of_note.reply_formats import (
     whole_sentences,
 )
 from graph.readers.counting.intervals import AMONG
-from graph.readers.interface import ReaderFailed, ReaderInput, ReaderOutput
 from graph.settings import Method, PipelineSettings
-from graph.state import Note, TraceLine, drop
+from graph.state import Note, ReaderFailed, ReaderInput, ReaderOutput, TraceLine, drop
 from graph.understanding.times import moment_of
 from memory.bank.queries.told import name_told
 from memory.errors import MemoirError
@@ -70,10 +69,8 @@ class ModelReader:
     @property
     def tokens(self) -> dict[str, int]:
         """What the replies cost."""
-        return {
-            "tokens in": sum(reply.tokens_in for reply in self.replies),
-            "tokens out": sum(reply.tokens_out for reply in self.replies),
-        }
+        cost = sum(self.replies, Completion(""))
+        return {"tokens in": cost.tokens_in, "tokens out": cost.tokens_out}
 
 
 async def read(reader_input: ReaderInput) -> ReaderOutput:
@@ -198,8 +195,7 @@ async def _in_words(
     reply = await stream_reply(reader.model, talk, max_tokens=ANSWER_TOKENS)
     reader.replies.append(reply)
     spoken, reason = parse_words(reply.text)
-    reading, dropped = checked_reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
-    return reading, dropped
+    return checked_reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
 
 
 METHODS: Mapping[str, Callable[[ModelReader, PromptContent], Awaitable[CheckedReading]]] = {

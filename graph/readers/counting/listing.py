@@ -1,7 +1,8 @@
 """Answer questions for a list or a count with the distinct things that the notes name, in order of time.
 
 An item is the words of a line that answer. Lines that say the same are one item with all their citations. A count is
-the number of items that were found, which may be fewer than there were.
+the number of items that were found, which may be fewer than there were. What is on at a time ahead ("What's on this
+week?") is the list of what was told of it.
 """
 
 from __future__ import annotations
@@ -9,26 +10,40 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from graph.language.patterns import SLOTS, pattern
 from graph.readers.composing import citations_of, is_same_claim
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import SUFFICIENT, answers
 from graph.replies.second_person import second_person
-from graph.state import Note, Reading
+from graph.state import Ask, Citation, Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
-from graph.understanding.times import moment_of
+from graph.understanding.times import describe_plan, moment_of
+from memory.bank.queries.told import upcoming
 from memory.search.tokens import terms
-from memory.types import Hit
+
+if TYPE_CHECKING:
+    from memory.bank.bank import Bank
+    from memory.dates.expressions import TimeExpression
+    from memory.types import Memory, TimeSpan
 
 LONGEST = 400
 """Most characters of a question that is parsed; a pasted page does not ask for a list."""
 
 LISTED = 6
 """Most items of a list or a count."""
+
+PLANS, MOST_PLANS = 200, 8
+"""Plans that are looked at, and most that are listed."""
+
+A_WEEK = timedelta(days=7)
+"""Longest plan of a day or a few: what is to be "in December" is none."""
+
+_PAST = pattern(r"\b(?:did|was|were|has|had|happened|have (?:I|we|you|they)\b(?! got\b))")
 
 ITEM_WORDS = 12
 """Most words of an item."""
@@ -118,9 +133,7 @@ def tells_number(notes: Sequence[Note]) -> bool:
     return bool(notes) and answers(notes[0]) and NUMBER.search(_DURATION.sub("", notes[0].words)) is not None
 
 
-def compose(
-    listed: ListRequest, question: Question, notes: Sequence[Note], hits: Sequence[Hit], asked_at: datetime
-) -> Reading | None:
+def compose(listed: ListRequest, question: Question, notes: Sequence[Note], asked_at: datetime) -> Reading | None:
     """The list or the count, in order of time; None if fewer than two things answer, or one names the number.
 
     A line that lists several things by itself is the answer alone.
@@ -133,7 +146,7 @@ def compose(
         return None
     if not is_count and _ENUMERATES.search(best.quote):
         whole = state(question, replace(best, sure=0.0), asked_at)
-        return Reading(f"{whole} [1]", tuple(notes), citations_of([best], hits))
+        return Reading(f"{whole} [1]", tuple(notes), citations_of([best]))
     items = _items(answering, counted=is_count)[:LISTED]
     if len(items) < 2:
         return None
@@ -146,7 +159,27 @@ def compose(
         sources += group
     joined = f"{'; '.join(said[:-1])}; and {said[-1]}."
     text = f"I know of {len(items)}: {joined}" if is_count else capitalise(joined)
-    return Reading(text, tuple(notes), citations_of(sources, hits))
+    return Reading(text, tuple(notes), citations_of(sources))
+
+
+def plans(question: str, window: Sequence[TimeExpression], ask: Ask, bank: Bank) -> list[Memory]:
+    """What was told of the times that a question asks about and that is not over; none if it asks what has been."""
+    if not window or ask.handed_in or ask.only_found or _PAST.search(question):
+        return []
+
+    def is_then(event: TimeSpan) -> bool:
+        longest = max(A_WEEK, *(time.span.end - time.span.start for time in window))
+        return event.end - event.start <= longest and any(event.overlaps(time.span) for time in window)
+
+    ahead = upcoming(bank, ask.persona.id, ask.as_of, PLANS)
+    return [memory for memory in ahead if memory.event and is_then(memory.event)][:MOST_PLANS]
+
+
+def list_plans(planned: Sequence[Memory], ask: Ask) -> Reading:
+    """The plans, each with its day and its source."""
+    lines = [f"{describe_plan(memory, ask.as_of)} [{number}]" for number, memory in enumerate(planned, 1)]
+    citations = tuple(Citation(number, memory, memory.text, {}) for number, memory in enumerate(planned, 1))
+    return Reading("\n".join(lines), citations=citations)
 
 
 def _items(answering: Sequence[Note], *, counted: bool) -> list[list[Note]]:

@@ -14,7 +14,6 @@ from graph.language.patterns import first_search, pattern, patterns
 from graph.readers.composing import citations_of
 from graph.readers.updates import answers
 from graph.state import Note, Reading
-from memory.types import Hit
 
 _IN_ALL = pattern(
     r",?\s{0,3}\b(?:in total|al{1,2}\s?to?\s?ge?th?er|together|in all|all in all|combined|summed up|in sum)\b"
@@ -73,11 +72,11 @@ def split_items(text: str) -> list[str]:
     return [f"how much did {item} cost" for item in items] if len(items) > 1 else []
 
 
-def compose_items(read: Sequence[Sequence[Note]], hits: Sequence[Hit]) -> Reading | None:
+def compose_items(read: Sequence[Sequence[Note]]) -> Reading | None:
     """The sum of the best amount of each of several things; None if one of them has none."""
     best = [next((note for note in notes if answers(note) and amount_in(note.words)), None) for notes in read]
     found = [note for note in best if note is not None]
-    return _added([(note, amount) for note in found if (amount := amount_in(note.words))], found, hits, len(read))
+    return _added([(note, amount) for note in found if (amount := amount_in(note.words))], found, len(read))
 
 
 def amount_in(words: str) -> Amount | None:
@@ -96,7 +95,7 @@ def amount_in(words: str) -> Amount | None:
     return Amount(number, match["sign"] or _SIGN_OF.get(unit, ""), unit if unit in _SIGN_OF else "")
 
 
-def compose(notes: Sequence[Note], hits: Sequence[Hit]) -> Reading | None:
+def compose(notes: Sequence[Note]) -> Reading | None:
     """The sum of what the notes name; None if fewer than two name an amount, or their currencies differ."""
     of_turn: dict[object, tuple[Note, Amount]] = {}
     for note in notes:
@@ -106,12 +105,10 @@ def compose(notes: Sequence[Note], hits: Sequence[Hit]) -> Reading | None:
     counted = list(of_turn.values())
     of_currency = [each for each in counted if each[1].sign]
     # Beside prices with their currency, a bare number counts something else.
-    return _added(of_currency if len(of_currency) > 1 else counted, notes, hits, 2)
+    return _added(of_currency if len(of_currency) > 1 else counted, notes, 2)
 
 
-def _added(
-    counted: Sequence[tuple[Note, Amount]], notes: Sequence[Note], hits: Sequence[Hit], least: int
-) -> Reading | None:
+def _added(counted: Sequence[tuple[Note, Amount]], notes: Sequence[Note], least: int) -> Reading | None:
     signs = {amount.sign for _, amount in counted} - {""}
     if len(counted) < least or len(signs) > 1:
         return None
@@ -120,4 +117,4 @@ def _added(
     units = {amount.unit for _, amount in counted}
     unit = units.pop() if len(units) == 1 else ""
     text = f"I know of {f'{total:,} {unit}' if unit else f'{sign}{total:,}'}: {'; '.join(said[:-1])}; and {said[-1]}."
-    return Reading(text, tuple(notes), citations_of([note for note, _ in counted], hits))
+    return Reading(text, tuple(notes), citations_of([note for note, _ in counted]))

@@ -17,7 +17,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from graph.models.json_replies import quoted
-from graph.readers.talk.passages import PromptLine
 from graph.replies.card import THE_USER, example_turns, introduce
 from graph.state import USER, Ask
 from graph.understanding.markup import without, without_citations
@@ -60,6 +59,14 @@ to speak first, who said nothing."""
 TEMPLATE_MARK = re.compile(r"<\|[\w ]{1,30}\|>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]")
 _MARK = re.compile(rf"{TEMPLATE_MARK.pattern}|</?think>")
 _YEAR = re.compile(r"\d{4}")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptLine:
+    """A memory, and the words of it that are shown."""
+
+    memory: Memory
+    words: str
 
 
 @dataclass(frozen=True, slots=True)

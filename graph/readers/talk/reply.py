@@ -1,23 +1,31 @@
-"""Reply as the persona with a chat model: ask it, stream what it says, and repair only mechanical faults."""
+"""Reply as the persona with a chat model: ask it, stream what it says, and repair only mechanical faults.
+
+Removed are its reasoning and its notes, marks of a chat template and all that follows them, a line in which it recites
+its instruction, its name before its words, and numbers of lines that are not in the prompt. All else stays as it is.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream_reply
 from graph.models.faults import UnknownModel
+from graph.models.json_replies import REASONING
+from graph.models.limits import recites, without_loop
 from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
 from graph.readers.counting.intervals import asks_interval
 from graph.readers.talk.checking import Checked, check, cite
 from graph.readers.talk.known import gather
-from graph.readers.talk.prompt import Content, messages
-from graph.readers.talk.repairs import StreamedReply
-from graph.state import Ask, Citation, Message, Reading, Services, Token
+from graph.readers.talk.prompt import INSTRUCTION, TEMPLATE_MARK, Content, messages
+from graph.state import Ask, Citation, Message, ReaderOutput, Reading, Services, Stopped, Token, TraceLine, drop, until
+from graph.understanding import markup
+from memory.formatting import without_folders
 from memory.types import Hit
 
 if TYPE_CHECKING:
@@ -35,37 +43,86 @@ STOPPED = "The reply was stopped; what was there is kept."
 UNCHECKED = "This reply was not compared with your memories."
 CUT_MESSAGE = "The message is longer than the chat model can read, so only its end was shown to it."
 
+_NOTES = re.compile(r"\A\s*<notes>(.*?)(?:</notes>|\Z)", re.DOTALL)
+_CITATION = re.compile(r"(?P<space>[ \t]?)\[(?P<numbers>\d{1,3}(?:, ?\d{1,3})*)\](?!\(|: ?\w+://)")
+_UNFINISHED = re.compile(r"(?:\s*\[[\d, ]*|\s*\[/?I?N?S?T?|<[|/\w ]{0,30})\Z")
+"""The beginning of a mark, which the next piece may complete."""
 _LIST = re.compile(r"\[\s*-?\d")
 _REASONS: set[str] = set()
 """Names of the models that spent all tokens of a reply on reasoning: they are given more from then on."""
 
 Write = Callable[[Token], None]
-Result = TypeVar("Result")
-
-
-class Stopped(Exception):  # the user wants no more; nobody sees it
-    """What was asked of the model was stopped."""
 
 
 class NoWords(ModelFailed):
     """Nothing was left of the reply once its mechanical faults were repaired."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """A reply as a reading, what it was made of, what it cost, what the model noted before it, and why it was not
-    compared with the lines, where that failed."""
+@dataclass(slots=True)
+class StreamedReply:
+    """A reply as it streams: `say(text, restart)` is called with each repaired piece; a restart replaces all before.
 
-    reading: Reading
-    content: Content
-    figures: Mapping[str, float]
+    `text` is what was said so far. `cited` are the numbers of the lines that it cites, in the order in which they
+    appear: they are numbered anew, from 1. With `has_lists`, the user wrote numbers in brackets, and several in one
+    bracket are a list. `notes` are what it noted before it replied.
+    """
+
+    lines: int
+    name: str
+    say: Callable[[str, bool], None]
+    has_lists: bool = False
+    raw: str = ""
+    text: str = ""
+    cited: list[int] = field(default_factory=list)
     notes: str = ""
-    unchecked: str = ""
+
+    def feed(self, piece: str) -> None:
+        """Take the next piece; what may be the beginning of a mark waits for the next one."""
+        self.raw += piece
+        self._show(_UNFINISHED.sub("", self._repaired(self.raw)).rstrip())
+
+    def end(self, whole: str) -> None:
+        """Take the whole reply, at its end."""
+        self.raw = whole
+        self._show(self._repaired(without_loop(whole) or whole).strip())
+
+    def _show(self, text: str) -> None:
+        if text.startswith(self.text):
+            if text != self.text:
+                self.say(text[len(self.text) :], False)
+        else:
+            self.say(text, True)
+        self.text = text
+
+    def _repaired(self, raw: str) -> str:
+        text = REASONING.sub("", raw).lstrip()
+        if noted := _NOTES.match(text):
+            self.notes, text = noted[1].strip(), text[noted.end() :].lstrip()
+        text = _before_template_mark(text) if TEMPLATE_MARK.search(text) else text
+        text = re.sub(rf"\A{re.escape(self.name)}:\s+", "", text)
+        text = _without_recited_lines(text)
+        self.cited.clear()
+        return markup.outside_code(text, lambda words: _CITATION.sub(self._renumbered, words))
+
+    def _renumbered(self, mark: re.Match[str]) -> str:
+        """The mark with the numbers of the citations; empty if it names no line of the prompt.
+
+        A list of numbers, and an index ("items[0]"), stay as they are unless all their numbers are those of lines.
+        """
+        named = [int(number) for number in mark["numbers"].split(",")]
+        known = [number for number in named if 0 < number <= self.lines]
+        is_index = not mark["space"] and mark.string[: mark.start()][-1:].isalnum()
+        if (len(known) < len(named) and (is_index or len(named) > 1)) or (self.has_lists and len(named) > 1):
+            return mark[0]
+        for number in known:
+            if number not in self.cited:
+                self.cited.append(number)
+        return "".join(f"{mark['space']}[{self.cited.index(number) + 1}]" for number in known)
 
 
 async def speak(
     ask: Ask, message: Message, hits: Sequence[Hit], services: Services, outdated: Sequence[int], write: Write
-) -> Spoken:
+) -> ReaderOutput:
     """Let the chat model reply. Once the user stops it, what is there of the reply is all of it, perhaps nothing.
 
     Raises:
@@ -82,7 +139,7 @@ async def speak(
     )
     reply = Completion("", size)  # what it costs at least, if it is stopped or breaks off
     try:
-        reply = await _until(services.stop, _ask(model, content, shown, settings.model, settings.reply_tokens))
+        reply = await until(services.stop, _ask(model, content, shown, settings.model, settings.reply_tokens))
     except Stopped:
         notices += [STOPPED] if shown.text else []
     except (ModelFailed, UnknownModel) as fault:
@@ -123,34 +180,20 @@ async def speak(
         "unsupported": len(checked.unsupported),
         "fallback": 0,
     }
-    return Spoken(reading, content, figures, shown.notes, checked.fault)
+    in_prompt = {line.memory.id for line in content.lines}
+    read_hits = drop(hits, lambda hit: hit.memory.id not in in_prompt, "budget", "not shown to the chat model")
+    line = TraceLine("read", f"{without_folders(settings.model)}, {reading.outcome}", figures)
+    more = {"notes": shown.notes, "check": checked.fault and f"not compared: {without_folders(checked.fault)}"}
+    return ReaderOutput(reading, read_hits, line, tuple(TraceLine(name, text) for name, text in more.items() if text))
 
 
 async def _compare(services: Services, content: Content, shown: StreamedReply, size: int) -> tuple[Checked, Completion]:
     """What of a reply the lines support, and what it cost to ask, at least `size` tokens if it is stopped."""
     assert services.model is not None
     try:
-        return await _until(services.stop, check(services.model, content, shown.text, shown.cited))
+        return await until(services.stop, check(services.model, content, shown.text, shown.cited))
     except Stopped:
         return Checked(fault="stopped"), Completion("", size)
-
-
-async def _until(stop: asyncio.Event, work: Coroutine[None, None, Result]) -> Result:
-    """What is asked of the model.
-
-    Raises:
-        Stopped: `stop` was set before it was there.
-    """
-    doing, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait((doing, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if not doing.done():
-            raise Stopped
-        return doing.result()
-    finally:
-        stopping.cancel()
-        doing.cancel()
-        await asyncio.wait((doing,))
 
 
 def _content(
@@ -217,3 +260,27 @@ def fit(content: Content, model: BaseChatModel, reply_tokens: int) -> tuple[Cont
 
 def _is_on_cpu(model: BaseChatModel) -> bool:
     return isinstance(model, LocalModel) and model.weights.on_cpu
+
+
+def _before_template_mark(text: str) -> str:
+    """The text before the first mark that ends a turn; marks before any word are left out, and those in code stay."""
+    kept = ""
+    for part, is_code in markup.parts(text):
+        head, *rest = [part] if is_code else TEMPLATE_MARK.split(part)
+        while rest and not (kept + head).strip():
+            head, *rest = rest
+        kept += head
+        if rest:
+            break
+    return kept.lstrip()
+
+
+def _without_recited_lines(text: str) -> str:
+    lines = text.split("\n")
+    kept = [line for line in lines if not _is_recited(line)]
+    return text if len(kept) == len(lines) else "\n".join(kept).lstrip()
+
+
+@lru_cache(maxsize=256)  # with each piece of a reply, all its lines are looked at again
+def _is_recited(line: str) -> bool:
+    return recites(line, INSTRUCTION)
