@@ -14,10 +14,10 @@ CARD_CHARACTERS = 2_000
 """Most characters of one field of the card in a prompt."""
 
 THE_USER = "the user"
+"""Stands in a prompt for a user whose name is not known."""
 
 OF_ASSISTANT = "An assistant that remembers what you say and shows its sources."
 """The description of the persona that a user begins with."""
-"""Stands in a prompt for a user whose name is not known."""
 
 ExampleTurn = tuple[Literal["human", "ai"], str]
 
