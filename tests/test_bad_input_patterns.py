@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from graph.learning import feelings, from_rules, plain_facts
-from graph.readers.chain_of_note import citing
+from graph.readers.chain_of_note import reply_formats
 from graph.readers.counting import intervals, listing, totals
-from graph.readers.talk import passages, repairs
+from graph.readers.talk import known, reply
 from graph.replies import card, second_person
 from graph.tab import messages
 from graph.understanding import acts, follow_ups, markup, question, requests, sentences, times
@@ -70,12 +70,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "names": lambda text: (list(names.possible_names(text)), names.to_first_person(text, ["Ann"])),
     "terms": tokens.terms,
     "listed memory": stands_alone,
-    "chat model's reply": lambda text: repairs.StreamedReply(9, "Ann", lambda *_: None).end(text),
+    "chat model's reply": lambda text: reply.StreamedReply(9, "Ann", lambda *_: None).end(text),
     "code": lambda text: list(markup.parts(text)),
-    "passages": passages.split_passages,
+    "passages": known.split_passages,
     "reply as Markdown": lambda text: messages.answer_bubble(text, {1}, 1, ["I a"]),
     "card": lambda text: card._SENTENCE_START.search(text),
-    "citation": lambda text: (citing._MARK.sub("", text), citing._QUOTED.findall(text)),
+    "citation": lambda text: (reply_formats._MARK.sub("", text), reply_formats._QUOTED.findall(text)),
     "scene": dialsim.SCENE.fullmatch,
     "date with a weekday": longmemeval.without_weekday,
     "WhatsApp": lambda text: (read_message_time(text), text_and_skip_reason("Ann", text)),

@@ -77,11 +77,12 @@ def test_what_is_brought_up_is_kept_and_all_else_is_dropped_as_unasked(quill):
     assert {hit.dropped for hit in answer.hits if not hit.kept} == {"unasked"}
 
 
-def test_good_news_brings_up_no_loss_and_nothing_of_the_same_day(quill):
+@pytest.mark.parametrize("text", ["Priya landed safely in Mumbai, thank god!", "Priya is back from Mumbai now."])
+def test_no_loss_is_brought_up_and_nothing_of_the_same_day(quill, text):
     told(quill, "Bad news: Priya's grandad died last night, the funeral is in Mumbai.", 3, 20)
     told(quill, "Priya is flying to Mumbai tomorrow, I hope she lands safely.", quill.now.month, quill.now.day)
     indexer.embed_all(quill.services.bank, quill.services.searcher.embedder)
-    answer = quill.say("Priya landed safely in Mumbai, thank god!")
+    answer = quill.say(text)
     assert not answer.reading.citations
 
 

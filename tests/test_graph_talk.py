@@ -497,8 +497,9 @@ def test_a_line_says_which_days_it_means_where_its_words_name_them_as_seen_from_
     assert '9 May 1950." ("next Wednesday" is 3 July 2024)' in prompt
 
 
-def test_what_only_asks_is_no_earlier_line(marlow):
+def test_what_only_asks_or_is_small_talk_is_no_earlier_line(marlow):
     asked = [
+        "Good night, python!",
         "What do you remember about me? List it.",
         "Thanks. Now write me a Python function that tells how many days are left.",
     ]

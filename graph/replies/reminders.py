@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from graph.replies.phrases import manner
 from graph.state import USER, Ask, Citation, Message, Reading
-from graph.understanding.acts import CRISIS, GOOD, LOSS, said
+from graph.understanding.acts import CRISIS, LOSS, said
 from graph.understanding.classifier import Classifier
 from graph.understanding.message import DIALOGUE_TURNS
 from graph.understanding.parts import tells
@@ -55,7 +55,7 @@ def remind(
         return None, "bringing up memories is off for this persona"
     feeling = max(classifier.classify(view.text, view.vector).state for view in message.views)
     fits = FITS if feeling >= FEELING else SAME_SCENE
-    fitting = (hit for hit in hits[:CONSIDERED] if ask.handed_in or not _clashes(message, hit.memory))
+    fitting = (hit for hit in hits[:CONSIDERED] if ask.handed_in or not _is_of_loss(hit.memory))
     best = next(eligible(ask, fitting, bank), None)
     basis = f"a feeling ({feeling:.2f})" if feeling >= FEELING else f"no feeling ({feeling:.2f})"
     if best is None:
@@ -66,9 +66,9 @@ def remind(
     return _reminder(best, ask), f"brought up a memory: {basis}, match {near:.2f}"
 
 
-def _clashes(message: Message, memory: Memory) -> bool:
-    """Whether a memory tells of a loss, and the message good news."""
-    return message.news == GOOD and any(said(sentence).act in (LOSS, CRISIS) for sentence in split(memory.text))
+def _is_of_loss(memory: Memory) -> bool:
+    """Whether a memory tells of a loss, of which nobody wants to be reminded."""
+    return any(said(sentence).act in (LOSS, CRISIS) for sentence in split(memory.text))
 
 
 def eligible(ask: Ask, hits: Iterable[Hit], bank: Bank) -> Iterator[Hit]:

@@ -103,9 +103,7 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         parts.news,
         parts.in_doubt,
         # Of a longer message not every sentence was looked at by itself.
-        only_asks=bool(parts.asking or acts.is_marked(ask.text))
-        and parts.hardly_tell
-        and len(sentences) < MAX_SENTENCES,
+        only_asks=parts.hardly_tell and len(sentences) < MAX_SENTENCES,
         recap=parse_recap(ask.text) or ("about me" if parts.small_talk == KNOWN_OF_USER else None),
         person=parse_person(ask.text),
         questions=questions,
