@@ -343,3 +343,12 @@ def test_a_persona_is_renamed_and_then_deleted_with_all_that_it_knows(app: App, 
     expect(page.locator("#persona input")).to_have_value("Ida")
     assert not find_in_bank(app.home / "bank.db", ["vermilion", "Quirin"])
     assert not screen.faults
+
+
+def test_an_import_knows_which_one_you_are_if_you_told_your_name(screen: Screen, tmp_path: Path) -> None:
+    screen.make_persona("Wim")
+    screen.ask("My name is Sanne.")
+    file = tmp_path / "_chat.txt"
+    file.write_text("[01/05/24, 08:00:05] Bo Lund: Hi!\n[01/05/24, 08:01:05] Sanne: Hi, Bo!\n", encoding="utf-8")
+    screen.bring_in(file)
+    expect(screen.page.get_by_label("Sanne", exact=True)).to_be_checked()

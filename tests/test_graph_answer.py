@@ -73,6 +73,14 @@ def test_what_another_said_is_quoted_with_their_name():
     assert composed("What did Tilde paint?", told).answer == "A barn. Tilde, on 3 May 2024: “I painted a barn.” [1]"
 
 
+def test_what_was_learned_from_another_is_no_quotation():
+    told = note(1, "Priya is Tilde's cousin", speaker="Tilde", sure=0.1)
+    fact = replace(
+        told, memory=replace(told.memory, store="relationship", relation=Relation("Tilde", "cousin", "Priya"))
+    )
+    assert composed("who is Priya", fact).answer == "Tilde, on 3 May 2024: Priya is Tilde's cousin. [1]"
+
+
 def test_of_two_values_the_later_holds():
     old, new = note(1, "I work at the bakery", "the bakery", day=1), note(2, "I work at a bank now", "a bank")
     reading = composed("where do i work now", replace(old, relevance=0.95), new)

@@ -271,6 +271,10 @@ def test_sources_that_were_forgotten_are_said_to_be(bank: Bank) -> None:
     past = find_chat(bank, "a")
     assert past is not None
     assert "no line that is still remembered" in render_sources_of(bank, iris, 1, resume(bank, past).answers[0])
+    chat(bank, iris, "b", "I bought a kettle.", "Noted.")
+    past = find_chat(bank, "b")
+    assert past is not None
+    assert "No memory was used" in render_sources_of(bank, iris, 1, resume(bank, past).answers[0])
 
 
 def test_the_address_decides_then_the_last_chat_then_the_newest_persona(bank: Bank) -> None:

@@ -55,7 +55,9 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
         return f"{value if agrees else ''} {fact} {_told_me(note, asked_at)}.".strip()
     if not note.by_user:
         start = f"{value} {frame_of(note, asked_at)}".strip()
-        return f"{start} “{_around(note, MAX_WORDS - len(start.split()) - 1, question)}”".strip()
+        words = _around(note, MAX_WORDS - len(start.split()) - 1, question)
+        # A fact is worded by whoever learned it, and no quotation.
+        return f"{start} {words.rstrip('.')}." if note.memory.relation else f"{start} “{words}”".strip()
     told = _told_me(note, asked_at)
     if value and question.expects != "yes or no":
         return f"{value} {told}."

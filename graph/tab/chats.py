@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from graph.assistant import Assistant
 from graph.replies.card import first_message
-from graph.state import USER, Ask
+from graph.state import CITATION, USER, Ask
 from graph.tab import messages
 from graph.tab.chat_box import taught_by
 from graph.tab.messages import Bubble, Chat, PastAnswer
@@ -26,6 +26,9 @@ from memory.forgetting.forget import forget_selected
 from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.types import Persona, Session, TurnDraft
+
+FORGOTTEN = 0
+"""No memory has this id: it stands for one that an answer cited and that is no more."""
 
 MAX_MESSAGE = 100_000
 """Characters of a message; a longer text is a conversation to import."""
@@ -90,7 +93,8 @@ def resume(bank: Bank, chat: Session) -> Chat:
             bubbles.append(messages.draft_bubble(f"{turn.speaker}: {turn.text}" if is_of_other else turn.text))
             continue
         numbers = cited.get(turn.id, {})
-        answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in numbers.items())))
+        ids = {**dict.fromkeys(map(int, CITATION.findall(turn.text)), FORGOTTEN), **numbers}
+        answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in ids.items())))
         bubbles.append(messages.answer_bubble(turn.text, numbers, len(answers), turn.unsupported))
     bubbles += _unanswered(bubbles)
     return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))

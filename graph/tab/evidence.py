@@ -88,7 +88,7 @@ def render_sources_of(
         for n, memory_id, quote in answer.cited
         if memory_id in by_id
     ]
-    reason = _explain_no_sources(reading)
+    reason = _explain_no_sources(answer, reading)
     return render("answer_sources.html", question=answer.question, number=number, cards=cards, reason=reason)
 
 
@@ -99,10 +99,10 @@ def render_last_sources(bank: Bank, chat: Chat) -> Markup:
     return render_sources_of(bank, chat.persona_id, len(chat.answers), chat.answers[-1])
 
 
-def _explain_no_sources(reading: Reading | None) -> Markup:
-    if reading is None or reading.citations:
+def _explain_no_sources(answer: PastAnswer, reading: Reading | None) -> Markup:
+    if answer.cited:
         return empty_state("No sources", "This answer cites no line that is still remembered.")
-    if reading.abstained:
+    if reading is not None and reading.abstained:
         return empty_state("No sources", ABSTENTIONS[reading.reason] if reading.reason else "No memory answers this.")
     return empty_state("No sources needed", "No memory was used for this reply.")
 

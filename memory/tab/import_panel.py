@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import gradio as gr
@@ -9,6 +10,7 @@ import gradio as gr
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
+from memory.bank.queries.told import name_told
 from memory.errors import BankUnavailable, UnreadableFile
 from memory.formatting import clip, format_count, without_folders
 from memory.ingest import FileSummary, HistorySummary
@@ -96,7 +98,9 @@ class ImportPanel:
                 self.preview: render("import_preview.html", name=Path(path).name, file=contents),
                 self.choice: gr.Dropdown(choices, value=[], visible=several),
                 self.everything: gr.Checkbox(value=False, visible=several, label=f"Import all {len(choices)}"),
-                self.user: gr.Radio(_speakers(contents), value=contents.user or None, visible=bool(contents.speakers)),
+                self.user: gr.Radio(
+                    _speakers(contents), value=self._user_of(contents), visible=bool(contents.speakers)
+                ),
                 self.place: gr.Radio(value=INTO_MEMORY if contents.is_chat else OWN_PERSONA, visible=contents.is_chat),
                 self.apart: gr.Checkbox(
                     value=not contents.may_share, visible=contents.may_share and not contents.is_chat
@@ -108,6 +112,12 @@ class ImportPanel:
 
         yield {**self.clear(), self.report: "", self.imported: None}
         yield from self.task.run("Reading", request, work, outlives_page=False)
+
+    def _user_of(self, contents: FileSummary) -> str | None:
+        """Which of the speakers the user is, by the file or by the name that they told; None if that is not known."""
+        told = (name_told(self.bank, persona.id, datetime.now(UTC)) for persona in self.bank.personas())
+        names = {name.casefold() for name in told}
+        return contents.user or next((each for each in contents.speakers if each.casefold() in names), None)
 
     def import_file(
         self,
