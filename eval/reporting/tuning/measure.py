@@ -83,22 +83,18 @@ def measure(
         for line, path in here
         for half in HALVES
     }
+    benchmarks, today = [line.benchmark for line, _ in here], choice.constants_of(experiment)
     work = [(part, history) for part, request in requests.items() for history in evaluator.histories(request)]
     with play(work, experiment, evaluator.settings.cache_path, jobs=jobs, encoder=encoder) as measured:
-        return _tune(measured, [line.benchmark for line, _ in here], choice.constants_of(experiment), watch)
-
-
-def _tune(measured: Measurements, benchmarks: Sequence[str], today: Constants, watch: Watch) -> Tuning:
-    everything = [Part(benchmark, half) for benchmark in benchmarks for half in HALVES]
-
-    in_view = choice.choose(partial(measured.measure, everything), partial(watch, "everything in view"))
-    tried = choice.trials(partial(measured.measure, everything), in_view)
-    left_out = []
-    for name in benchmarks:
-        others = [Part(other, "tuning") for other in benchmarks if other != name]
-        chosen = choice.choose(partial(measured.measure, others), partial(watch, f"without {name}"))
-        left_out.append(_leave_out(name, measured, chosen, in_view, today))
-    return Tuning(today, in_view, tuple(tried), tuple(left_out), measured.settings, machine(), code_version())
+        everything = partial(measured.measure, list(requests))
+        in_view = choice.choose(everything, partial(watch, "everything in view"))
+        tried = choice.trials(everything, in_view)
+        left_out = []
+        for name in benchmarks:
+            others = [Part(other, "tuning") for other in benchmarks if other != name]
+            chosen = choice.choose(partial(measured.measure, others), partial(watch, f"without {name}"))
+            left_out.append(_leave_out(name, measured, chosen, in_view, today))
+        return Tuning(today, in_view, tuple(tried), tuple(left_out), measured.settings, machine(), code_version())
 
 
 def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Constants, today: Constants) -> LeftOut:
