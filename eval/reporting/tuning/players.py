@@ -119,7 +119,7 @@ class RetrievalUnderTest(MemoryUnderTest):
         return samples
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """One half of a benchmark."""
 
