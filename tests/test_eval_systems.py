@@ -19,7 +19,7 @@ from eval.play.systems import contract, registry
 from eval.play.systems.contract import Chat, Found, Session, SystemFailed, Turn
 from eval.play.systems.registry import BUILT_IN, UnknownMemorySystem
 from eval.play.systems.searcher import matched
-from eval.reporting.compare import side_by_side, side_by_side_rows
+from eval.reporting.compare import side_by_side
 from eval.runs.experiment import Experiment, with_settings
 from eval.runs.provenance import versions
 from eval.runs.run import Runs, Spec
@@ -338,4 +338,4 @@ def test_the_table_has_the_versions_of_packages_that_systems_need_beside_memoirs
         return run
 
     compared = side_by_side({"bm25": run_of("bm25", {}), "mem0": run_of("mem0", {"mem0ai": "2.0.1"})})
-    assert ["package", "", "mem0ai 2.0.1"] in side_by_side_rows(compared)
+    assert ("package", "", "mem0ai 2.0.1") in compared.rows

@@ -1,7 +1,7 @@
 """Download, compile and generate benchmark files, and train models on them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -117,17 +117,18 @@ def _amount(name: str, default: int, what: str) -> Argument:
     return number(name, f"{what}; default: {default}", default=default)
 
 
-def _add_recipe(benchmark: str, recipe: ModuleType, about: str, what: Sequence[str], *options: Argument) -> None:
-    """Add the command that makes the files of a benchmark; its recipe takes the options `what`, `PLANNED` its plan."""
+def _add_recipe(benchmark: str, recipe: ModuleType, about: str, *options: Argument) -> None:
+    """Add the command that makes the files of a benchmark; `PLANNED` options go to its plan, others to its recipe."""
+    names = [name.removeprefix("--") for name, _ in options]
 
     def generate(arguments: Arguments, evaluator: Evaluator) -> int:
         given = vars(arguments)
-        planned = {name: given[name] for name in PLANNED if name in given}
+        planned = {name: given[name] for name in names if name in PLANNED}
         plan = GenerationPlan(arguments.model, arguments.seed, arguments.threshold, planned)
         model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
         with progress_bars("part") as watch:
             generation = Generation(arguments.folder, plan, read_prompts(str(recipe.__file__)), model, watch)
-            done: Generated = recipe.generate(generation, *(given[name] for name in what))
+            done: Generated = recipe.generate(generation, *(given[name] for name in names if name not in PLANNED))
         for fault in done.failed:
             print_error(f"{fault}. Run the same command again to try it again")
         counts = ", ".join(f"{number} {kind}" for kind, number in done.counts.items())
@@ -147,7 +148,6 @@ _add_recipe(
     "dialsim",
     dialsim,
     "Make questions about a show from its script.",
-    ("script", "quiz"),
     path("--script", SCRIPT_HELP, required=True),
     path("--quiz", "quiz questions about the episodes, as a JSON list"),
 )
@@ -155,7 +155,6 @@ _add_recipe(
     "longmemeval",
     longmemeval,
     "Make questions about invented users, with the chats that answer them.",
-    ("attributes",),
     _amount("--attributes", 1, "attributes of users to ask about, at most 164"),
     _amount("--questions", 1, "questions of each type for each attribute"),
 )
@@ -163,7 +162,6 @@ _add_recipe(
     "madial-bench",
     madial,
     "Make users with memories, and dialogues that bring them up.",
-    ("users",),
     _amount("--users", 1, "users to make"),
     _amount("--events", 2, "memories for each of 20 pairs of scene and emotion"),
     _amount("--dialogues", 2, "dialogues of each of 8 kinds"),
@@ -172,7 +170,6 @@ _add_recipe(
     "perltqa",
     perltqa,
     "Make personas with memories and questions about them.",
-    ("personas",),
     _amount("--personas", 1, "personas to make"),
     _amount("--events", 3, "events for each relationship"),
     _amount("--questions", 3, "questions for each memory"),

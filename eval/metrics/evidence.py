@@ -51,7 +51,8 @@ def score_evidence(samples: Sequence[Sample], scoring: Scoring) -> list[Scores]:
         if level == "turns":
             scores[n] |= _turn_scores(samples[n], values, scoring.ks)
         elif level == "sessions":
-            scores[n] |= _session_scores(ranking, values, scoring.ks)
+            recalls = [f"{name}@{k}" for k in scoring.ks for name in ("recall", "recall_any", "recall_all")]
+            scores[n] |= {f"session_{name}": values[name] for name in recalls}
         if level == scoring.level:
             scores[n] |= _level_scores(ranking, values, scoring)
     if scoring.official_ranking is not None:
@@ -118,22 +119,13 @@ def _turn_scores(sample: Sample, standard: Mapping[str, float], ks: Sequence[int
     return scores
 
 
-def _session_scores(ranking: Ranking, standard: Mapping[str, float], ks: Sequence[int]) -> Scores:
-    scores: Scores = {}
-    for k in ks:
-        scores[f"session_recall@{k}"] = standard[f"recall@{k}"]
-        scores[f"session_recall_any@{k}"] = retrieval.recall_any(*ranking, k)
-        scores[f"session_recall_all@{k}"] = retrieval.recall_all(*ranking, k)
-    return scores
-
-
 def _level_scores(ranking: Ranking, standard: Mapping[str, float], scoring: Scoring) -> Scores:
+    names: tuple[str, ...] = ("map", "mrr", "ndcg")
+    if scoring.level == "items":  # sessions have these two under names of their own
+        names = ("recall", "precision", *names)
     scores: Scores = {}
     for k in scoring.ks:
-        if scoring.level == "items":  # sessions have these two under names of their own
-            scores |= {f"{name}@{k}": standard[f"{name}@{k}"] for name in ("recall", "precision")}
-        scores[f"map@{k}"] = retrieval.average_precision(*ranking, k)
-        scores |= {f"{name}@{k}": standard[f"{name}@{k}"] for name in ("mrr", "ndcg")}
+        scores |= {f"{name}@{k}": standard[f"{name}@{k}"] for name in names}
         if scoring.official_ndcg is not None:
             scores[f"ndcg_official@{k}"] = scoring.official_ndcg(*ranking, k)
     return scores

@@ -127,14 +127,10 @@ def _drawn_means(rows: Numbers, histories: Sequence[str]) -> Numbers:
     """The means of the columns in every resample, shape (RESAMPLES, m)."""
     rng = np.random.default_rng(SEED)
     names, owners = np.unique(np.array(histories), return_inverse=True)
-    drawn = rng.multinomial(len(names), _equal(len(names)), size=RESAMPLES)
+    drawn = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=RESAMPLES)
     times = np.empty((RESAMPLES, len(rows)))
     for history in range(len(names)):
         own = np.flatnonzero(owners == history)
-        times[:, own] = rng.multinomial(drawn[:, history] * len(own), _equal(len(own)))
+        times[:, own] = rng.multinomial(drawn[:, history] * len(own), np.full(len(own), 1 / len(own)))
     means: Numbers = times @ rows / times.sum(axis=1, keepdims=True)
     return means
-
-
-def _equal(n: int) -> Numbers:
-    return np.full(n, 1 / n)

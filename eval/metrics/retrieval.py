@@ -14,7 +14,7 @@ Ranking = tuple[Sequence[str], Set[str]]
 
 
 def standard_scores(rankings: Sequence[Ranking], ks: Sequence[int]) -> list[dict[str, float]]:
-    """The standard metrics of every ranking at each cut-off, by name ("recall@5"), in one call of ir-measures.
+    """The metrics of every ranking at each cut-off, by name ("recall@5"): those below, and these by ir-measures.
 
     - recall: the share of the relevant that is among the first k (LoCoMo's recall of evidence); `R@k`.
     - precision: how many of the first k are relevant, over k even if fewer than k were found; `P@k`.
@@ -37,13 +37,16 @@ def standard_scores(rankings: Sequence[Ranking], ks: Sequence[int]) -> list[dict
         for metric in ir_measures.pytrec_eval.iter_calc([*measures, ir_measures.RR], qrels, run)
     }
     scores: list[dict[str, float]] = [{} for _ in rankings]
-    for query, found in enumerate(scores):
+    for query, (found, ranking) in enumerate(zip(scores, rankings, strict=True)):
         first = values[str(query), "RR"]
         for k in ks:
             found[f"recall@{k}"] = values[str(query), f"R@{k}"]
             found[f"precision@{k}"] = values[str(query), f"P@{k}"]
             found[f"mrr@{k}"] = first if first * k >= 1 else 0.0
             found[f"ndcg@{k}"] = values[str(query), f"nDCG@{k}"]
+            found[f"recall_any@{k}"] = recall_any(*ranking, k)
+            found[f"recall_all@{k}"] = recall_all(*ranking, k)
+            found[f"map@{k}"] = average_precision(*ranking, k)
     return scores
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -161,12 +160,12 @@ def _geometric_means(scored: Sequence[Scored], ks: tuple[int, ...], ndcg: Measur
             scores = one.scores | {f"ndcg@{k}": ndcg(*ranking, k) for k in ks}
             rows.append([scores[f"{name}@{k}"] for k in ks for name in SUMMED_UP])
             ranked.append(one.sample)
-    return set_figures(np.array(rows, float), partial(_by_cutoff, ks), _histories(ranked)) if rows else {}
 
+    def statistic(means: Numbers) -> dict[str, Numbers]:
+        together = retrieval.geometric_mean(means.reshape(*means.shape[:-1], len(ks), -1))
+        return {f"geometric_mean@{k}": together[..., place] for place, k in enumerate(ks)}
 
-def _by_cutoff(ks: tuple[int, ...], means: Numbers) -> dict[str, Numbers]:
-    together = retrieval.geometric_mean(means.reshape(*means.shape[:-1], len(ks), -1))
-    return {f"geometric_mean@{k}": together[..., place] for place, k in enumerate(ks)}
+    return set_figures(np.array(rows, float), statistic, _histories(ranked)) if rows else {}
 
 
 def _abstention(samples: Sequence[Sample]) -> dict[str, Figure]:

@@ -175,14 +175,15 @@ COSTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The reports of runs by their labels, and a star for each label and figure that differs from the first run's.
+    """The reports of runs by their labels, their table, and what it means and which systems had no chat model.
 
-    `packages` are those that a run needed beside Memoir's own, with their versions.
+    `rows` are a row for each figure and each cost, with a star where a figure differs from the first run's, and one for
+    the packages that a run needed beside Memoir's own, with their versions.
     """
 
     reports: Mapping[str, Report]
-    stars: Mapping[tuple[str, str], str]
-    packages: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: str
 
 
 def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
@@ -190,46 +191,32 @@ def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
     reports = {label: report(run) for label, run in runs.items()}
     first, *others = runs
     names = [name for name, _ in headlines(reports[first], MOST_FIGURES)]
-    tests = {
-        (label, name): difference.p
-        for label in others
-        for name, difference in compare_runs(runs[first], runs[label]).differences.items()
-        if name in names
-    }
+    compared = {label: compare_runs(runs[first], runs[label]).differences for label in others}
+    tests = {(label, name): found[name].p for label, found in compared.items() for name in names if name in found}
+    starred = stars(tests)
+
+    def cell(label: str, name: str) -> str:
+        figure = reports[label].metrics.get(name)
+        return f"{format_figure(figure)}{starred.get((label, name), '')}" if figure else ""
+
     own = versions()
     brought = ((f"{name} {n}" for name, n in run.spec.versions.items() if name not in own) for run in runs.values())
-    return SideBySide(reports, stars(tests), [", ".join(packages) for packages in brought])
-
-
-def side_by_side_rows(compared: SideBySide) -> list[list[str]]:
-    """A row for each figure and each cost, with a star where a figure differs from the first run's."""
-    reports, first = compared.reports, next(iter(compared.reports.values()))
-    rows = [[name, *(_cell(compared, label, name) for label in reports)] for name, _ in headlines(first, MOST_FIGURES)]
-    about = [("package", *compared.packages), *zip(COSTS, *map(_costs, reports.values()), strict=True)]
-    return rows + [list(row) for row in about if any(row[1:])]
-
-
-def side_by_side_notes(compared: SideBySide) -> str:
-    """What the rows mean, and which systems had no chat model."""
-    used = {str(each.settings.get("system")): str(each.settings.get("model", "")) for each in compared.reports.values()}
-    remarks = (
-        f"{s} had no chat model: {WITHOUT_MODEL[s]}." for s in used if s in WITHOUT_MODEL and not is_named(used[s])
-    )
-    about = f"{INTERVALS}. Compared with {next(iter(compared.reports))}: {TESTED}. {MATCHING}."
-    return " ".join([about, *remarks])
+    about = [("package", *map(", ".join, brought)), *zip(COSTS, *map(_costs, reports.values()), strict=True)]
+    rows = [(name, *(cell(label, name) for label in reports)) for name in names]
+    notes = [f"{INTERVALS}. Compared with {first}: {TESTED}. {MATCHING}."]
+    models = {str(each.settings.get("system")): str(each.settings.get("model", "")) for each in reports.values()}
+    for system, model in models.items():
+        if system in WITHOUT_MODEL and not is_named(model):
+            notes.append(f"{system} had no chat model: {WITHOUT_MODEL[system]}.")
+    return SideBySide(reports, rows + [row for row in about if any(row[1:])], " ".join(notes))
 
 
 def side_by_side_markdown(compared: SideBySide) -> str:
     """The table, and what its rows mean."""
     first = next(iter(compared.reports.values()))
     measured = f"n = {first.n} of {first.histories} histories; {first.machine}, {first.date}, code {first.code}"
-    table = markdown_table(side_by_side_rows(compared), ["", *compared.reports])
-    return f"{first.title}, {first.portion}, {measured}.\n\n{table}\n\n{side_by_side_notes(compared)}"
-
-
-def _cell(compared: SideBySide, label: str, name: str) -> str:
-    figure = compared.reports[label].metrics.get(name)
-    return f"{format_figure(figure)}{compared.stars.get((label, name), '')}" if figure else ""
+    table = markdown_table(compared.rows, ["", *compared.reports])
+    return f"{first.title}, {first.portion}, {measured}.\n\n{table}\n\n{compared.notes}"
 
 
 def _costs(report: Report) -> list[str]:

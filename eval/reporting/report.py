@@ -178,13 +178,8 @@ def timing(samples: Sequence[Sample], costs: Sequence[HistoryCosts]) -> dict[str
         for node, took in sample.prediction.milliseconds.items():
             nodes[node].append(took)
         nodes["answer"].append(sample.prediction.response_ms)
-    spread = {node: _spread(values) for node, values in nodes.items()}
-    return {**spread, **_storing(costs)} if costs else spread
-
-
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    p50, p95 = np.percentile(values, [50, 95])
-    return {"p50": round(float(p50), 2), "p95": round(float(p95), 2)}
+    spread = {node: np.percentile(values, [50, 95]).round(2).tolist() for node, values in nodes.items()}
+    return {node: {"p50": p50, "p95": p95} for node, (p50, p95) in spread.items()} | (_storing(costs) if costs else {})
 
 
 def _storing(costs: Sequence[HistoryCosts]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 
 from eval import benchmarks
-from eval.reporting.compare import side_by_side, side_by_side_notes, side_by_side_rows
+from eval.reporting.compare import side_by_side
 from eval.reporting.render import sweep_rows
 from eval.runs.evaluator import Evaluator
 from eval.tab.drill_down import OpenRuns
@@ -116,9 +116,9 @@ class EvaluateTab:
         runs, about = {label: self.open_runs.open(name) for label, name in names.items()}, render_table_notes(plan)
         if plan.compares_systems:
             compared = side_by_side({label: each.run for label, each in runs.items()})
-            columns = [["run", *names], *side_by_side_rows(compared)]
+            columns = [["run", *names], *compared.rows]
             header, *rows = [list(row) for row in zip(*columns, strict=True)]
-            about = hint(side_by_side_notes(compared))
+            about = hint(compared.notes)
         else:
             by_label = {label: each.report for label, each in runs.items()}
             header, rows = sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))

@@ -153,23 +153,17 @@ def draw_groups(metric: str, figures: Mapping[str, Figure]) -> Plot:
     """Draw one metric of every group as bars from 0, with 95 % intervals."""
     values = list(figures.values())
     figure = _new_figure(escape(metric), 90 + 34 * len(values))
-    figure.add_bar(
-        x=[v.value for v in values],
-        y=[f"{escape(name)} (n {value.n})" for name, value in figures.items()],
-        orientation="h",
-        marker={"color": INK},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [v.high - v.value for v in values],
-            "arrayminus": [v.value - v.low for v in values],
-            "color": RIBBON,
-            "thickness": 1.5,
-        },
-        hovertemplate="%{y}: %{x:.3f}<extra></extra>",
-    )
-    figure.update_xaxes(range=[0, 1.02], zerolinecolor=SOFT)
-    return figure.update_yaxes(autorange="reversed", ticksuffix="  ")
+    labels = [f"{escape(name)} (n {value.n})" for name, value in figures.items()]
+    error = {
+        "type": "data",
+        "symmetric": False,
+        "array": [v.high - v.value for v in values],
+        "arrayminus": [v.value - v.low for v in values],
+        "color": RIBBON,
+        "thickness": 1.5,
+    }
+    _add_bars(figure, labels, [v.value for v in values], INK, "%{x:.3f}", error_x=error)
+    return figure.update_xaxes(range=[0, 1.02])
 
 
 def draw_abstention(curve: Curve) -> Plot:
@@ -192,17 +186,21 @@ def draw_timing(spread: Mapping[str, Mapping[str, float]]) -> Plot:
     """Draw the milliseconds of each node, median and 95th percentile."""
     figure = _new_figure("Milliseconds per question", 110 + 40 * len(spread))
     for part, colour in (("p50", INK), ("p95", RIBBON)):
-        figure.add_bar(
-            x=[took[part] for took in spread.values()],
-            y=[escape(node) for node in spread],
-            orientation="h",
-            name=part,
-            marker={"color": colour},
-            hovertemplate="%{y}: %{x:.1f} ms<extra></extra>",
-        )
-    figure.update_xaxes(zerolinecolor=SOFT, rangemode="tozero")
+        values = [took[part] for took in spread.values()]
+        _add_bars(figure, list(map(escape, spread)), values, colour, "%{x:.1f} ms", name=part)
+    return figure.update_xaxes(rangemode="tozero").update_layout(barmode="group", legend_y=-0.1)
+
+
+def _add_bars(
+    figure: Plot, labels: Sequence[str], values: Sequence[float], colour: str, hover: str, **options: object
+) -> None:
+    """Add horizontal bars, the first on top."""
+    hovertemplate = f"%{{y}}: {hover}<extra></extra>"
+    figure.add_bar(
+        x=values, y=labels, orientation="h", marker={"color": colour}, hovertemplate=hovertemplate, **options
+    )
+    figure.update_xaxes(zerolinecolor=SOFT)
     figure.update_yaxes(autorange="reversed", ticksuffix="  ")
-    return figure.update_layout(barmode="group", legend_y=-0.1)
 
 
 def _new_figure(title: str, height: int) -> Plot:

@@ -7,7 +7,8 @@ settings are compared on the same probes; the spread of their difference is that
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import hypot
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -105,8 +106,7 @@ def mean_change(before: Values, after: Values) -> MeanChange:
     """
     changes = [change(before[name], after[name]) for name in before]
     errors = [(each.high - each.low) / (2 * Z) for each in changes]
-    value = sum(each.value for each in changes) / len(changes)
-    return MeanChange(value, sqrt(sum(error**2 for error in errors)) / len(changes))
+    return MeanChange(fmean(each.value for each in changes), hypot(*errors) / len(changes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def best(tried: Mapping[float, Values]) -> float:
 
 def overall(values: Values) -> float:
     """The mean over benchmarks, which weigh alike."""
-    return sum(map(mean, values.values())) / len(values)
+    return fmean(map(mean, values.values()))
 
 
 def trials(measure: Measure, chosen: Constants) -> list[Trial]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
+from statistics import fmean
 
 from eval.metrics.intervals import INTERVALS
 from eval.metrics.significance import TESTED, Difference, stars
@@ -14,7 +15,7 @@ from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, T
 from eval.reporting.tuning.players import Measurements, Part, play
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings
-from eval.runs.halves import HALVES, Half
+from eval.runs.halves import HALVES
 from eval.runs.provenance import code_version, machine
 from eval.types import Figure, Watch
 from memory.embedding.embedder import Embedder
@@ -82,29 +83,26 @@ def measure(
         for line, path in here
         for half in HALVES
     }
+    benchmarks, today = [line.benchmark for line, _ in here], choice.constants_of(experiment)
     work = [(part, history) for part, request in requests.items() for history in evaluator.histories(request)]
     with play(work, experiment, evaluator.settings.cache_path, jobs=jobs, encoder=encoder) as measured:
-        return _tune(measured, [line.benchmark for line, _ in here], choice.constants_of(experiment), watch)
-
-
-def _tune(measured: Measurements, benchmarks: Sequence[str], today: Constants, watch: Watch) -> Tuning:
-    everything = [Part(benchmark, half) for benchmark in benchmarks for half in HALVES]
-
-    in_view = choice.choose(partial(measured.measure, everything), partial(watch, "everything in view"))
-    tried = choice.trials(partial(measured.measure, everything), in_view)
-    left_out = []
-    for name in benchmarks:
-        others = [Part(other, "tuning") for other in benchmarks if other != name]
-        chosen = choice.choose(partial(measured.measure, others), partial(watch, f"without {name}"))
-        left_out.append(_leave_out(name, measured, chosen, in_view, today))
-    return Tuning(today, in_view, tuple(tried), tuple(left_out), measured.settings, machine(), code_version())
+        everything = partial(measured.measure, list(requests))
+        in_view = choice.choose(everything, partial(watch, "everything in view"))
+        tried = choice.trials(everything, in_view)
+        left_out = []
+        for name in benchmarks:
+            others = [Part(other, "tuning") for other in benchmarks if other != name]
+            chosen = choice.choose(partial(measured.measure, others), partial(watch, f"without {name}"))
+            left_out.append(_leave_out(name, measured, chosen, in_view, today))
+        return Tuning(today, in_view, tuple(tried), tuple(left_out), measured.settings, machine(), code_version())
 
 
 def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Constants, today: Constants) -> LeftOut:
-    def measure_half(half: Half, constants: Constants) -> Sequence[ProbeValue]:
-        return measured.measure([Part(name, half)], constants)[name]
+    def measure_half(constants: Constants) -> Sequence[ProbeValue]:
+        return measured.measure([Part(name, "reporting")], constants)[name]
 
-    left_out, seen, chat = (measure_half("reporting", constants) for constants in (chosen, in_view, today))
+    left_out, seen, chat = (measure_half(constants) for constants in (chosen, in_view, today))
+    off = {factor: {**chosen, factor: value} for factor, value in choice.off().items() if chosen[factor] != value}
     return LeftOut(
         name,
         chosen,
@@ -113,13 +111,9 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
         choice.mean(chat),
         choice.change(seen, left_out),
         choice.change(chat, left_out),
-        {
-            constant: choice.paired(left_out, measure_half("reporting", {**chosen, constant: value}))
-            for constant, value in choice.off().items()
-            if chosen[constant] != value
-        },
+        {factor: choice.paired(left_out, measure_half(constants)) for factor, constants in off.items()},
         len({each.history for each in left_out}),
-        len(measure_half("tuning", in_view)),
+        len(measured.measure([Part(name, "tuning")], in_view)[name]),
     )
 
 
@@ -169,11 +163,11 @@ def _left_out(left_out: Sequence[LeftOut]) -> str:
         ]
         for each in left_out
     ]
-    averages = [[each.figure, each.in_view, each.lost.value, each.today, each.gained.value] for each in left_out]
-    figure, in_view, lost, today, gained = (sum(column) / len(column) for column in zip(*averages, strict=True))
-    signs = (_points(figure), _points(in_view), f"{100 * lost:+.1f}", _points(today), f"{100 * gained:+.1f}")
+    values = [[each.figure, each.in_view, each.lost.value, each.today, each.gained.value] for each in left_out]
+    means = map(fmean, zip(*values, strict=True))
+    mean = [f"{100 * value:{sign}.1f}" for value, sign in zip(means, ("", "", "+", "", "+"), strict=True)]
     header = ["left out", "n", "histories", "n tuning", "left-out", "in view", "change", "of a chat", "change"]
-    return markdown_table([*rows, ["mean", "", "", "", *signs]], header)
+    return markdown_table([*rows, ["mean", "", "", "", *mean]], header)
 
 
 def _without(left_out: Sequence[LeftOut]) -> str:

@@ -12,12 +12,13 @@ import multiprocessing
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ from eval.runs.halves import Half
 from eval.types import History, Prediction, Probe, Sample
 from graph.build import PIPELINE
 from graph.settings import PipelineSettings
-from graph.state import Ask, Services, TurnState
+from graph.state import Services, TurnState
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search.scoring import Candidates, SearchSettings, Subject
@@ -90,7 +91,6 @@ class RetrievalUnderTest(MemoryUnderTest):
         super().__post_init__()
         services = self._assistant.services
         self._services = replace(services, searcher=KeepingSearcher(self._bank, services.searcher.embedder))
-        self._asks: dict[str, Ask] = {}
         self._understood: dict[tuple[str, bool, bool], TurnState] = {}
 
     def find(self, probes: Sequence[Probe], pipeline: PipelineSettings) -> list[Sample]:
@@ -100,9 +100,6 @@ class RetrievalUnderTest(MemoryUnderTest):
         """
         self._learn()
         settings = replace(pipeline, search=replace(pipeline.search, depth=DEPTH))
-        for probe in probes:
-            if probe.id not in self._asks:
-                self._asks[probe.id] = self._message(probe)
         return asyncio.run(self._find(probes, replace(self._services, settings=settings)))
 
     async def _find(self, probes: Sequence[Probe], services: Services) -> list[Sample]:
@@ -112,7 +109,7 @@ class RetrievalUnderTest(MemoryUnderTest):
         for probe in probes:
             key = (probe.id, settings.views, settings.search.voice)
             if key not in self._understood:
-                asked: TurnState = {"ask": self._asks[probe.id]}
+                asked: TurnState = {"ask": self._message(probe)}
                 self._understood[key] = {**asked, **await understand(asked, runtime)}
             state = self._understood[key].copy()
             for node in others:
@@ -122,7 +119,7 @@ class RetrievalUnderTest(MemoryUnderTest):
         return samples
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """One half of a benchmark."""
 
@@ -130,7 +127,7 @@ class Part:
     half: Half
 
 
-PartValues = Mapping[Part, Sequence[ProbeValue]]
+PartValues = dict[Part, list[ProbeValue]]
 Work = Sequence[tuple[Part, History]]
 
 
@@ -147,13 +144,13 @@ class Player:
     def measure(self, constants: Constants, parts: Collection[Part]) -> PartValues:
         """The values of every probe with evidence in these parts, in the order of the histories."""
         pipeline = with_constants(self._experiment, constants).pipeline
-        found: dict[Part, list[ProbeValue]] = defaultdict(list)
+        found: PartValues = {part: [] for part in parts}
         for number, (part, history) in enumerate(self._work):
-            if part in parts:
+            if part in found:
                 probes = [probe for probe in history.probes if probe.counted and probe.gold.evidence]
                 samples = self._memory(number).find(probes, pipeline)
                 found[part].extend(_values(part.benchmark, samples))
-        return dict(found)
+        return found
 
     def _play(self, number: int) -> RetrievalUnderTest:
         home, history = Path(self._folder.name) / str(number), self._work[number][1]
@@ -175,11 +172,11 @@ def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
 
 
 class Measurements:
-    """What was measured, so that no setting is measured twice; `measure` gives each process's values."""
+    """What was measured by `measure`, so that no setting is measured twice."""
 
-    def __init__(self, measure: Callable[[Constants, Collection[Part]], Iterable[PartValues]]) -> None:
+    def __init__(self, measure: Callable[[Constants, Collection[Part]], PartValues]) -> None:
         self._measure = measure
-        self._kept: dict[tuple[float, ...], dict[Part, list[ProbeValue]]] = {}
+        self._kept: dict[tuple[float, ...], PartValues] = defaultdict(dict)
 
     @property
     def settings(self) -> int:
@@ -188,12 +185,9 @@ class Measurements:
 
     def measure(self, parts: Collection[Part], constants: Constants) -> Values:
         """The values of every probe with evidence in these parts, those of a benchmark's halves together."""
-        kept = self._kept.setdefault(tuple(constants.values()), {})
+        kept = self._kept[tuple(constants.values())]
         if missing := [part for part in parts if part not in kept]:
-            kept |= {part: [] for part in missing}
-            for found in self._measure(constants, missing):
-                for part, values in found.items():
-                    kept[part].extend(values)
+            kept |= self._measure(constants, missing)
         together: dict[str, list[ProbeValue]] = defaultdict(list)
         for part in parts:
             together[part.benchmark].extend(kept[part])
@@ -206,8 +200,7 @@ def play(
 ) -> Iterator[Measurements]:
     """Play these histories in `jobs` processes; in this one if there is one job, or an `encoder` that is loaded."""
     if jobs == 1 or encoder is not None:
-        player = Player(work, experiment, load_models(experiment, cache, encoder))
-        yield Measurements(lambda constants, parts: [player.measure(constants, parts)])
+        yield Measurements(Player(work, experiment, load_models(experiment, cache, encoder)).measure)
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
     with ExitStack() as stack:
@@ -215,15 +208,16 @@ def play(
             stack.enter_context(ProcessPoolExecutor(1, context, _start, (share, experiment, cache, jobs)))
             for share in _shares(work, jobs)
         ]
-        yield Measurements(functools.partial(_ask_all, pools))
 
+        def measure(constants: Constants, parts: Collection[Part]) -> PartValues:
+            try:
+                asked = [pool.submit(_measure, constants, parts) for pool in pools]
+                found = [each.result() for each in asked]
+            except BrokenProcessPool:
+                raise WorkerFailed("A process that measured was killed, perhaps because memory ran out") from None
+            return {part: list(chain.from_iterable(each[part] for each in found)) for part in parts}
 
-def _ask_all(pools: Sequence[ProcessPoolExecutor], constants: Constants, parts: Collection[Part]) -> list[PartValues]:
-    try:
-        asked = [pool.submit(_measure, constants, parts) for pool in pools]
-        return [each.result() for each in asked]
-    except BrokenProcessPool:
-        raise WorkerFailed("A process that measured was killed, perhaps because memory ran out") from None
+        yield Measurements(measure)
 
 
 def _shares(work: Work, jobs: int) -> list[Work]:
