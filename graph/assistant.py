@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +15,7 @@ from graph.language.facts import forms
 from graph.nodes.persist import persist_interrupted
 from graph.state import Ask, Reading, Services, Token, TraceLine, TurnState
 from graph.understanding.classifier import Classifier
+from memory.bank.bank import Bank
 from memory.bank.rows import clean, clean_draft
 from memory.dates.expressions import TimeExpression
 from memory.embedding.embedder import Embedder
@@ -87,26 +88,27 @@ class Assistant:
         services = replace(self.services, stop=stop)
         written: Any = compiled_graph().astream(state, context=services, stream_mode=["updates", "custom"])
         parts = _until(stop, written)
-        try:
-            async for mode, part in parts:
-                if mode == "custom":
-                    yield cast("Token", part)
-                    continue
-                for change in cast("dict[str, TurnState]", part).values():
-                    state.update(change)
-                    for line in change.get("trace", ()):
-                        trace.append(line)
-                        yield Step(line)
-        except (_Stopped, asyncio.CancelledError, GeneratorExit) as ended:
-            await parts.aclose()
-            # A thread that is writing to the bank already may delay this; it must not be cancelled a second time.
-            await asyncio.shield(asyncio.to_thread(persist_interrupted, state, self.services.bank))
-            if isinstance(ended, _Stopped):
-                return
-            raise
-        yield Answer(
-            ask, state["reading"], state.get("hits", ()), state.get("window", ()), state.get("stored"), tuple(trace)
-        )
+        async with kept_open(services.bank):
+            try:
+                async for mode, part in parts:
+                    if mode == "custom":
+                        yield cast("Token", part)
+                        continue
+                    for change in cast("dict[str, TurnState]", part).values():
+                        state.update(change)
+                        for line in change.get("trace", ()):
+                            trace.append(line)
+                            yield Step(line)
+            except (_Stopped, asyncio.CancelledError, GeneratorExit) as ended:
+                await parts.aclose()
+                # A thread that is writing to the bank already may delay this; it must not be cancelled a second time.
+                await asyncio.shield(asyncio.to_thread(persist_interrupted, state, self.services.bank))
+                if isinstance(ended, _Stopped):
+                    return
+                raise
+            yield Answer(
+                ask, state["reading"], state.get("hits", ()), state.get("window", ()), state.get("stored"), tuple(trace)
+            )
 
     def ask(self, ask: Ask) -> Answer:
         """Answer one message and wait for the answer; for callers without an event loop."""
@@ -118,6 +120,17 @@ class Assistant:
                 if isinstance(event, Answer):
                     return event
         raise AssertionError("the stream ended without an answer")
+
+
+@asynccontextmanager
+async def kept_open(bank: Bank) -> AsyncIterator[None]:
+    """Let the operations of a while share connections to the bank; they are closed in a thread, which may take long."""
+    with ExitStack() as keeping:
+        keeping.enter_context(bank.kept_open())
+        try:
+            yield
+        finally:
+            await asyncio.shield(asyncio.to_thread(keeping.close))
 
 
 class _Stopped(Exception):  # the user wants no reply; nobody sees it

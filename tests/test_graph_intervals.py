@@ -1,5 +1,6 @@
 """Intervals are counted by code, in whole days and in the words that people use."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -17,6 +18,7 @@ from graph.readers.counting.intervals import (
     stretch_length,
 )
 from graph.understanding.times import times_in
+from memory.types import PersonaDraft
 
 
 @pytest.mark.parametrize(
@@ -154,3 +156,10 @@ def test_what_was_told_of_one_time_counts_from_then_and_what_of_several_from_whe
 def test_a_stretch_of_days_is_counted_if_its_length_is_asked(question, told, length):
     now = datetime(2026, 11, 22, 12, tzinfo=UTC)
     assert stretch_length(question, times_in(told, now)) == length
+
+
+def test_the_day_of_a_birthday_is_no_age(services, marlow, at):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=at(11, 28), dialogue=[])
+    chat.say("gareth's birthday is 12 december")
+    answer = chat.again(now=at(11, 28, 12)).say("when is gareth's birthday and how old will he be?").reading.answer
+    assert not answer.startswith("11")

@@ -38,6 +38,15 @@ def test_a_line_about_such_a_person_is_shown_where_no_fact_tells(services, marlo
     assert "sells hats" in answer
 
 
+@pytest.mark.parametrize(("ask", "who"), [("what's my doctor called?", "doctor"), ("whats my boss's name", "boss")])
+def test_the_users_own_name_is_not_given_for_another_persons(services, marlow, ask, who):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=TODAY, dialogue=[])
+    for told in ("I'm Delyth, just retired from the post office", "had the dr's this morning, my boss moaned"):
+        chat.say(told)
+    answer = chat.again(now=TODAY + timedelta(hours=2)).say(ask).reading.answer
+    assert "Delyth" not in answer
+
+
 def test_a_person_nobody_told_of_is_no_answer(services, marlow):
     asking = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=TODAY)
     for ask in ("who is tim", "do i have a brother"):

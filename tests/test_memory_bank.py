@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -347,12 +348,35 @@ def test_a_new_fact_looks_at_the_facts_of_its_attribute_alone(bank, ana):
     assert steps() <= few + 1
 
 
-def test_a_bank_that_is_deleted_while_it_is_used_is_not_begun_anew(tmp_path):
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_bank_that_is_deleted_while_it_is_used_is_not_begun_anew(tmp_path, kept):
     bank = Bank(tmp_path / "bank.db")
-    bank.create_persona(PersonaDraft("Ana"))
-    for file in tmp_path.iterdir():
-        file.unlink()
-    for use in (bank.personas, lambda: bank.create_persona(PersonaDraft("Ben"))):
-        with pytest.raises(BankUnavailable, match="was moved or deleted while Memoir was running"):
-            use()
+    with bank.kept_open() if kept else nullcontext():
+        bank.create_persona(PersonaDraft("Ana"))
+        for file in tmp_path.iterdir():
+            file.unlink()
+        for use in (bank.personas, lambda: bank.create_persona(PersonaDraft("Ben"))):
+            with pytest.raises(BankUnavailable, match="was moved or deleted while Memoir was running"):
+                use()
     assert not list(tmp_path.iterdir())
+
+
+def rename_and_fail(bank):
+    with bank.writing() as db:
+        db.conn.execute("UPDATE personas SET name = 'Cleo'")
+        raise ZeroDivisionError
+
+
+def test_a_bank_that_is_kept_open_is_the_one_that_is_there(tmp_path):
+    bank, other = Bank(tmp_path / "bank.db"), Bank(tmp_path / "other.db")
+    other.create_persona(PersonaDraft("Ben"))
+    with bank.kept_open():
+        bank.create_persona(PersonaDraft("Ana"))
+        with bank.kept_open(), pytest.raises(ZeroDivisionError):
+            rename_and_fail(bank)
+        assert [persona.name for persona in bank.personas()] == ["Ana"]
+        for file in tmp_path.glob("bank.db*"):
+            file.unlink()
+        other.path.rename(bank.path)
+        assert [persona.name for persona in bank.personas()] == ["Ben"]
+    assert list(tmp_path.iterdir()) == [bank.path]  # its log is emptied and gone

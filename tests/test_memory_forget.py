@@ -52,6 +52,16 @@ def test_a_memory_goes_with_its_turn_and_what_was_learned_from_it(made):
         assert db.table("vectors").count == 2
 
 
+def test_nothing_is_left_in_the_log_of_a_bank_that_is_kept_open(made):
+    bank, ana = made
+    with bank.kept_open():
+        assert find(bank, ana, OTHER)
+        gone = forget_memories(bank, ana.id, [find(bank, ana, SECRET).id])
+        assert (gone.memories, gone.residue) == (2, 0)
+        assert not find_in_bank(bank.path, [SECRET])
+        assert all(SECRET.encode() not in file.read_bytes() for file in bank.path.parent.glob("bank.db*"))
+
+
 @pytest.mark.parametrize("name", ["talk.txt", "talk.json", "talk.zip"])
 def test_an_upload_that_waits_and_contains_it_is_named_and_deleted_with_it(made, tmp_path, name):
     bank, ana = made

@@ -180,9 +180,10 @@ class Learner:
             self._work.wait(LOOK_EVERY)
             self._work.clear()
             try:
-                done = learn_from_sessions(
-                    self.bank, self._engine, self._model, stopped=self._stop.is_set, on_session=self._indexer.wake
-                )
+                with self.bank.kept_open():
+                    done = learn_from_sessions(
+                        self.bank, self._engine, self._model, stopped=self._stop.is_set, on_session=self._indexer.wake
+                    )
                 self._replaced += done.by_rules
                 self._notice = done.notice or self._notice
                 self._fault = None

@@ -252,7 +252,8 @@ def _length(own: str, then: Note) -> str | None:
 
 def _age(told: Note, ask: Ask, window: Sequence[TimeExpression]) -> str | None:
     """The age on the day asked about, from a note that tells one; None if it tells none, or still holds."""
-    age = intervals.age_in(told.words)
+    # "12 December" is a birthday, and no age.
+    age = None if any(told.words in time.text for time in told.dates) else intervals.age_in(told.words)
     if age is None or told.memory.said_at is None or len(window) > 1 or not all(time.sure for time in window):
         return None
     span = window[0].span if window else TimeSpan(ask.as_of, ask.as_of + timedelta(days=1))

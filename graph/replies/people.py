@@ -45,6 +45,9 @@ def answer_about_person(asked: PersonQuestion, ask: Ask, services: Services, rea
         named = [fact for fact in (found[1] if found else ()) if fact.store == "relationship"]
         if named and not any(fact.relation and fact.relation.tail in reading.answer for fact in named):
             return _state_all(named, "", ask.as_of)
+        if any(citation.memory.attribute == "name" for citation in reading.citations):  # that is the user's own
+            unknown = f"I don't know what your {asked.kind} is called."
+            return Reading(unknown, reading.notes, abstained=True, reason="found but does not say", by=reading.by)
         return reading
     if found is not None:
         has, known = found

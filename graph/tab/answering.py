@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 from starlette.concurrency import iterate_in_threadpool
 
-from graph.assistant import Answer, Assistant, Step
+from graph.assistant import Answer, Assistant, Step, kept_open
 from graph.learning.learner import Learner
 from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
@@ -115,9 +115,13 @@ class Answering:
             return
         running = self.running[chat.id] = Running(chat, text)
         updates = self._answer(running, (as_of, forgetful, model_name, quantization))
-        running.task = asyncio.create_task(running.write(updates))
+        running.task = asyncio.create_task(self._write_with_bank(running, updates))
         async for update in self.follow(chat, request):
             yield update
+
+    async def _write_with_bank(self, running: Running, updates: AsyncIterator[Update]) -> None:
+        async with kept_open(self.assistant.services.bank):
+            await running.write(updates)
 
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
         """Yield what changes of a chat that is being answered until all is there, or the page shows another chat."""

@@ -7,7 +7,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -36,28 +36,51 @@ _REMEDY = "Nothing was changed. Point MEMOIR_HOME at a folder that can be writte
 _MEANINGS = tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8"))["faults"]
 
 
+FileId = tuple[int, int]
+"""The device and the number of a file on it."""
+
+
 class BankFile:
-    """A bank's file, opened for each operation, so that any thread and any process may use it."""
+    """A bank's file, opened for each operation or for several, so that any thread and any process may use it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         # SQLite starves one of several waiting writers for seconds; a lock of our own is fair enough and free.
         self._writer = threading.Lock()
         self._was_opened = False
+        self._pool = threading.Lock()
+        self._keepers = 0
+        self._idle: list[tuple[Database, FileId]] = []
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Let the operations of a while share connections: opening one, and closing the last, takes a millisecond.
+
+        They are closed at the end of the last such while, so that the log beside the bank is emptied.
+        """
+        with self._pool:
+            self._keepers += 1
+        try:
+            yield
+        finally:
+            with self._pool:
+                self._keepers -= 1
+                ended, self._idle = ([], self._idle) if self._keepers else (self._idle, [])
+            for db, _ in ended:
+                db.close()
 
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """A connection to read by, closed at the end; each statement sees the newest state."""
-        with self._explained():
+        with self._explained(), ExitStack() as opened:
             try:
-                db = self._open()
+                db = opened.enter_context(self._connection())
             except sqlite3.OperationalError as fault:
                 # A read-only or full disk refuses the files beside the bank that reading needs, not the bank itself.
                 if not is_fault(fault, *_UNWRITABLE):
                     raise
-                db = open_read_only(self.path, fault)
-            with closing(db):
-                yield db
+                db = opened.enter_context(closing(open_read_only(self.path, fault)))
+            yield db
 
     @contextmanager
     def reading_snapshot(self) -> Iterator[Database]:
@@ -69,7 +92,7 @@ class BankFile:
     @contextmanager
     def writing(self) -> Iterator[Database]:
         """One transaction that is kept whole or not at all; waits for its turn behind other writers."""
-        with self._writer, self._explained(), closing(self._open()) as db, _transaction(db.conn):
+        with self._writer, self._explained(), self._connection() as db, _transaction(db.conn):
             schema.keep_digests(db.conn)
             yield db
             db.conn.execute("UPDATE revision SET value = value + 1")
@@ -81,6 +104,39 @@ class BankFile:
             yield db.conn
             with suppress(sqlite3.Error):  # it is replaced by now; the log is emptied by a later write
                 db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Database]:
+        """A connection that was kept, or a new one; it is kept for the next unless something failed."""
+        db = self._reusable() or self._open()
+        try:
+            file = _file_id(self.path)
+            yield db
+            if db.conn.in_transaction:  # of a snapshot
+                db.conn.execute("ROLLBACK")
+            with self._pool:
+                if self._keepers and file is not None:
+                    self._idle.append((db, file))
+                    return
+        except BaseException:
+            db.close()
+            raise
+        db.close()
+
+    def _reusable(self) -> Database | None:
+        """A kept connection to the file that is there now; None if there is none."""
+        with self._pool:
+            if not self._idle:
+                return None
+            db, file = self._idle.pop()
+        try:
+            if file == _file_id(self.path) and _version(db.conn, self.path) == schema.newest_version():
+                return db
+        except BaseException:
+            db.close()
+            raise
+        db.close()
+        return None
 
     def _open(self, *, anew: bool = False) -> Database:
         """Open the bank; only the first time, or `anew`, is one begun where there is none."""
@@ -168,6 +224,14 @@ def open_read_only(path: Path, fault: sqlite3.Error) -> Database:
         db.close()
         raise fault
     return db
+
+
+def _file_id(path: Path) -> FileId | None:
+    """Which file is at a path; None if there is none, or an empty one."""
+    with suppress(OSError):
+        status = path.stat()
+        return (status.st_dev, status.st_ino) if status.st_size else None
+    return None
 
 
 def has_log(path: Path) -> bool:

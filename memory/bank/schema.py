@@ -135,8 +135,8 @@ def keep_digests(conn: sqlite3.Connection) -> None:
         old, new = ([f"{row}.{column}" for column in COLUMNS[table]] for row in ("old", "new"))
         is_row = " AND ".join(f"{column} = new.{column}" for column in _key_of(table))
         conn.execute(
-            f"CREATE TEMP TRIGGER {table}_changed AFTER UPDATE OF {', '.join(COLUMNS[table])} ON main.{table} "
-            f"WHEN old.digest = {_digest_of(table, old)} "
+            f"CREATE TEMP TRIGGER IF NOT EXISTS {table}_changed "
+            f"AFTER UPDATE OF {', '.join(COLUMNS[table])} ON main.{table} WHEN old.digest = {_digest_of(table, old)} "
             f"BEGIN UPDATE {table} SET digest = {_digest_of(table, new)} WHERE {is_row}; END"
         )
 
