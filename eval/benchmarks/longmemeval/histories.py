@@ -101,7 +101,7 @@ def compile_histories(questions: Path, fillers: Mapping[str, Sequence[Filler]], 
     Raises `TooFewSessions` if a source has too few, and `UnreadableFile` if the file is not LongMemEval's.
     """
     file = find_file(questions, FILES, TITLE, importer.sniff)
-    for place, question in stream_values(file, lambda place: not place):
+    for place, question in stream_values(file):
         if place and isinstance(question, dict):
             yield compile_history(question, fillers, plan)
 

@@ -83,20 +83,16 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
     Raises `UnreadableFile` for missing, ambiguous or broken files.
     """
     file = _find_dialogues(path)
-    skips: list[Skip] = []
-    dialogues = list(read_objects(file, skips))
+    dialogues = list(read_objects(file, []))
     names = USERS | {user: name for user, name in map(_speaker, dialogues) if user and name}
     bank = gather(importer.read(_find_bank(file)))
     early_skips = [skip for part in bank for skip in part.skips]
-    early_skips += [in_file(file, skip) for skip in skips]
-    skips.clear()
     candidates = read_candidates(file, DIALOGUE)
     users: dict[str, list[Fields]] = {}
     for line in dialogues:
         users.setdefault(_user(line, names), []).append(line)
-    early_skips += [
-        in_file(file, Skip(line.place, "neither a user-id nor a known user; not asked")) for line in users.pop("", [])
-    ]
+    for line in users.pop("", []):
+        line.report("", "neither a user-id nor a known user; not asked")
     for user, own in users.items():
         imported = _imported_for(bank, user, names)
         imported.skips.extend(early_skips)

@@ -111,7 +111,7 @@ def load(path: Path) -> Iterator[History]:
     questions, early_skips = _read_questions(questions_file)
     parts = split(text for text, _ in _texts(questions))
     previous: History | None = None
-    for place, character in stream_values(bank, lambda place: not place):
+    for place, character in stream_values(bank):
         name = importer.name_of(place, character)
         if name not in questions or not isinstance(character, dict) or not character:
             continue
@@ -154,7 +154,7 @@ def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
     """Read the questions of each character, by section, and skip the rest."""
     questions: dict[str, list[Fields]] = {}
     notes: list[Skip] = []
-    for place, value in stream_values(file, lambda place: not place):
+    for place, value in stream_values(file):
         for name, sections, where in Fields.of(value, format_place(place), notes).entries():
             questions.setdefault(name.strip(), []).append(Fields.of(sections, where, notes))
     return questions, notes
