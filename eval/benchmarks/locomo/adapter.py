@@ -86,8 +86,7 @@ def _history(imported: ImportedHistory, samples: list[Fields], as_authors: bool)
     }
     probes = []
     for sample in samples:
-        for value, place in sample.items("qa"):
-            fields = Fields.of(value, place, imported.skips)
+        for fields in sample.objects("qa"):
             if fields.values and (probe := _probe(fields, name, imported.end(), turns, ids)):
                 probes.append(_as_authors(probe, fields) if as_authors else probe)
         imported.skips.extend(sample.skips)
