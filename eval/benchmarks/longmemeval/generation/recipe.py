@@ -11,7 +11,7 @@ different days shortly before the question, as the paper draws dates where they 
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from hashlib import sha256
@@ -32,16 +32,7 @@ from eval.benchmarks.longmemeval.generation.sessions import (
     weekday_and_date,
     write_session,
 )
-from eval.making.generation import (
-    Generated,
-    Generation,
-    GenerationStopped,
-    LeftOut,
-    Part,
-    Writer,
-    check_question,
-    leave_out_if,
-)
+from eval.making.generation import Generated, Generation, GenerationStopped, Part, Writer, check_question, leave_out_if
 from eval.metrics.answers import normalise
 from memory.search.tokens import words
 
@@ -196,15 +187,9 @@ class QuestionMaker:
                     return variant
         return None
 
-    @contextmanager
-    def _leave_out(self, draft: Draft) -> Iterator[None]:
+    def _leave_out(self, draft: Draft) -> AbstractContextManager[None]:
         """Count a question that is not kept, and list it for a person."""
-        with self.writer.leave_out():
-            try:
-                yield
-            except LeftOut as fault:
-                self.doubtful.append(draft.for_review(str(fault)))
-                raise
+        return self.writer.leave_out(lambda reason: self.doubtful.append(draft.for_review(reason)))
 
     def _draw(self, *parts: object) -> Random:
         """Random choices that do not depend on what became of other questions."""
