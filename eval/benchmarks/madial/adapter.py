@@ -149,8 +149,7 @@ def _is_of(memory: MemoryDraft, user: str, names: dict[str, str], notes: list[Sk
     if len(named) != 1:
         whom = "several users" if named else "no user"
         notes.append(Skip(f"memory {memory.external_id}", f"names {whom}; given to each of them"))
-        return user in named or not named
-    return user in named
+    return user in named or not named
 
 
 def _history(
