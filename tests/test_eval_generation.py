@@ -318,10 +318,10 @@ def test_a_seed_has_at_most_one_partner_and_depends_on_its_number_alone():
     assert {len(set(seed.relationships)) for seed in seeds} == {10}
     assert len({(seed.occupation, seed.hobbies) for seed in seeds}) > 190
     again = draw_seed(7, 150)
-    assert (again.occupation, again.relationships, again.topic()) == (
+    assert (again.occupation, again.relationships, again.draw.random()) == (
         seeds[150].occupation,
         seeds[150].relationships,
-        seeds[150].topic(),
+        seeds[150].draw.random(),
     )
 
 

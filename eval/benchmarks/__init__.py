@@ -101,18 +101,16 @@ def histories(
 
     Raises `NoProbes` if there is nothing to ask, and `UnreadableFile` if it is not a file of this benchmark.
     """
-    left = limit
-    is_empty = True
+    left, is_empty = limit, True
     for history in benchmark.load(path):
         if only and history.id not in only:
             continue
-        chosen = history if left is None else replace(history, probes=history.probes[:left])
+        chosen = replace(history, probes=history.probes[:left])
         if not chosen.probes:
             continue
         is_empty = False
-        left = None if left is None else left - len(chosen.probes)
         yield chosen
-        if left == 0:
+        if left is not None and (left := left - len(chosen.probes)) == 0:
             return
     if is_empty:
         where = f" in {', '.join(only)}" if only else ""

@@ -200,9 +200,9 @@ TRAIN = COMMANDS.add_group(
 def train_perltqa(arguments: Arguments, evaluator: Evaluator) -> None:
     """Train the classifier of PerLTQA's table 4: is a question about semantic or episodic memory?"""
     data = evaluator.data_of(benchmarks.find("perltqa"), arguments.data)
-    plan = training.Plan(arguments.base, arguments.instruction, arguments.seed)
+    given = {"instruction": arguments.instruction, "seed": arguments.seed}
     with progress_bars("batch") as watch:
-        done = training.train(data, arguments.out, plan, watch)
+        done = training.train(data, arguments.out, arguments.base, watch, **given)
 
     def figures(values: Mapping[str, float]) -> str:
         named = {"precision": "precision", "recall": "recall", "F1": "f1", "accuracy": "accuracy"}

@@ -274,9 +274,10 @@ class Writer:
         return score
 
     @contextmanager
-    def leave_out(self) -> Iterator[None]:
-        """Count an item that is left out within, and go on after it."""
+    def leave_out(self, note: Callable[[str], None] = lambda reason: None) -> Iterator[None]:
+        """Count an item that is left out within, `note` the reason, and go on after it."""
         try:
             yield
         except LeftOut as fault:
             self.left_out[f"{self.step}: {fault}"] += 1
+            note(str(fault))

@@ -58,35 +58,37 @@ def folded(name: str) -> str:
 
 
 class Knowledge:
-    """Facts, indexed by head and relation."""
+    """Facts in order, indexed by head."""
 
     def __init__(self, quads: Iterable[Quad]) -> None:
         self.quads = tuple(sorted(quads, key=_order))
-        self._by_key: defaultdict[tuple[str, str], list[Quad]] = defaultdict(list)
+        self._of_head: defaultdict[str, list[Quad]] = defaultdict(list)
         for quad in self.quads:
-            self._by_key[quad.key].append(quad)
+            self._of_head[quad.key[0]].append(quad)
+
+    def of(self, head: str) -> Sequence[Quad]:
+        """All facts with a head."""
+        return self._of_head.get(folded(head), ())
 
     def about(self, head: str, relation: str) -> Sequence[Quad]:
         """All facts with a head and a relation, whenever they held."""
-        return self._by_key.get((folded(head), relation), ())
-
-    def one(self, head: str, relation: str, span: TimeSpan, as_of: datetime) -> Quad | None:
-        """The only known fact that holds throughout a span; None if there is none, or another holds in it too."""
-        met = [q for q in self.about(head, relation) if q.is_known(as_of) and q.meets(span)]
-        if len({folded(q.tail) for q in met}) != 1:
-            return None
-        return next((q for q in met if q.covers(span)), None)
+        return [quad for quad in self.of(head) if quad.relation == relation]
 
     def follow(
         self, head: str, relations: Sequence[str], spans: Sequence[TimeSpan], as_of: datetime
     ) -> list[Quad] | None:
-        """The path of facts from a head over relations, each in its span; None unless each has exactly one fact."""
+        """The path of facts from a head over relations, each throughout its span.
+
+        None unless of each relation exactly one fact is known that holds at any moment of its span.
+        """
         path: list[Quad] = []
         for relation, span in zip(relations, spans, strict=True):
-            quad = self.one(path[-1].tail if path else head, relation, span, as_of)
-            if quad is None:
+            met = [q for q in self.about(head, relation) if q.is_known(as_of) and q.meets(span)]
+            quad = next((q for q in met if q.covers(span)), None)
+            if quad is None or len({folded(q.tail) for q in met}) > 1:
                 return None
             path.append(quad)
+            head = quad.tail
         return path
 
 

@@ -9,7 +9,6 @@ is only as certain as the graph is complete.
 """
 
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -100,12 +99,15 @@ class _Maker:
         self.graph = graph
         self.life = life
         self.seed = seed
-        self.usable = [q for q in graph.quads if q.relation not in WORDING["trivial"] and _can_be_asked(q)]
+        self.usable = [quad for quad in graph.quads if _is_usable(quad)]
         self.stores = {quad.relation: quad.store for quad in self.usable}
 
     def hops(self, count: int) -> Iterator[Probe]:
         """Answerable questions over one or two relations."""
-        for way in self._ways(count):
+        ways: list[tuple[Quad, ...]] = [(quad,) for quad in self.usable]
+        if count == 2:
+            ways = [(*way, then) for way in ways for then in self.graph.of(way[0].tail) if _is_usable(then)]
+        for way in ways:
             head, relations = way[0].head, tuple(quad.relation for quad in way)
             rng = self._rng(head, *relations, *(quad.source for quad in way))
             for query in self._forms(way, rng):
@@ -136,14 +138,6 @@ class _Maker:
                 if not self.graph.about(head, relation):
                     rng = self._rng("never", head, relation)
                     yield self._probe(_Query(head, (relation,), self.life.end), "not known", rng)
-
-    def _ways(self, count: int) -> Iterator[tuple[Quad, ...]]:
-        if count == 1:
-            return ((quad,) for quad in self.usable)
-        of_head: defaultdict[str, list[Quad]] = defaultdict(list)
-        for quad in self.usable:
-            of_head[quad.key[0]].append(quad)
-        return ((quad, then) for quad in self.usable for then in of_head[folded(quad.tail)])
 
     def _forms(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
         """The queries to try, in order; over two relations with a time for each, unless the first lasts."""
@@ -222,6 +216,10 @@ class _Maker:
 
 def _can_be_asked(quad: Quad) -> bool:
     return len(quad.tail) <= LONGEST_TAIL and "\n" not in quad.tail and folded(quad.tail) != quad.key[0]
+
+
+def _is_usable(quad: Quad) -> bool:
+    return quad.relation not in WORDING["trivial"] and _can_be_asked(quad)
 
 
 def _calendar(moment: datetime) -> tuple[TimeSpan, TimeSpan]:

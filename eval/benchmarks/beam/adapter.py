@@ -35,7 +35,7 @@ from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds,
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, list_items, parse_moment
-from memory.importers.reading.json_stream import Place, format_place, stream_values
+from memory.importers.reading.json_stream import format_place, stream_values
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 TITLE = "BEAM"
@@ -82,7 +82,7 @@ def _read_chat(file: Path, imported: ImportedHistory) -> None:
     """Add the sessions of a chat, batch by batch, so that only one batch of millions of tokens is held as JSON."""
     skips: list[Skip] = []
     day: datetime | None = None
-    for place, value in stream_values(file, _holds_batches):
+    for place, value in stream_values(file, lambda place: place[-1:] != ("turns",)):
         if place[-1:] == ("turns",):
             turns, said_on = _read_turns(value, format_place(place), skips)
             day = said_on or day
@@ -91,10 +91,6 @@ def _read_chat(file: Path, imported: ImportedHistory) -> None:
             else:
                 skips.append(Skip(format_place(place), EMPTY_SESSION))
     imported.skips.extend(in_file(file, skip) for skip in skips)
-
-
-def _holds_batches(place: Place) -> bool:
-    return place[-1:] != ("turns",)
 
 
 def _read_turns(value: object, place: str, skips: list[Skip]) -> tuple[tuple[TurnDraft, ...], datetime | None]:

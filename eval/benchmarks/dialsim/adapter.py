@@ -44,7 +44,7 @@ from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import dialsim as script_format
 from memory.importers.reading.dialogue import ChatLog
-from memory.importers.reading.fields import json_type, parse_moment, parse_with_format
+from memory.importers.reading.fields import json_type, parse_moment
 from memory.importers.reading.source import clean_text, read_head
 from memory.types import PersonaDraft, SessionDraft, Skip
 
@@ -169,7 +169,7 @@ class _Show:
 
     def _read_session(self, where: str, part: Mapping[str, Any]) -> SessionDraft | None:
         date = named(part.get("date") or "").strip()
-        moment = parse_with_format(date, "%B %d, %Y") or (parse_moment(date) if date else None)
+        moment = parse_moment(date, "%B %d, %Y")
         day = f"{moment:%Y-%m-%d}" if moment else date or "undated"
         self.days[day] += 1
         log = ChatLog(self.skips)
@@ -183,8 +183,10 @@ class _Show:
             if (text := line.strip()) and not text.startswith(_CREDITS):
                 script_format.add_line(log, text, where)
         for session in log.finish():
-            self.of_day[day].append(session.external_id)
-            return _numbered(session)
+            name = session.external_id
+            self.of_day[day].append(name)
+            numbered = (replace(turn, external_id=f"{name}:{n}") for n, turn in enumerate(session.turns, start=1))
+            return replace(session, turns=tuple(numbered))
         return None
 
 
@@ -205,8 +207,3 @@ def _main_character(sessions: Iterable[SessionDraft]) -> str:
     speakers = (turn.speaker for session in sessions for turn in session.turns)
     lines = Counter(speaker for speaker in speakers if speaker != script_format.SCENE_SPEAKER)
     return lines.most_common(1)[0][0] if lines else ""
-
-
-def _numbered(session: SessionDraft) -> SessionDraft:
-    turns = (replace(turn, external_id=f"{session.external_id}:{n}") for n, turn in enumerate(session.turns, start=1))
-    return replace(session, turns=tuple(turns))

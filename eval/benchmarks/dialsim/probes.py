@@ -11,7 +11,7 @@ from eval.play.simulation.choices import dont_know
 from eval.play.simulation.names import DEFAULT
 from eval.types import Gold, Probe
 from memory.bank.rows import clean
-from memory.importers.reading.fields import number_text, parse_moment, parse_with_format
+from memory.importers.reading.fields import number_text, parse_moment
 from memory.types import SessionDraft, Skip
 
 MOST_OF_A_TYPE = 8
@@ -132,8 +132,7 @@ def _with_evidence(probe: Probe, dates: object, of_day: Mapping[str, Sequence[st
 def _days(value: object) -> Iterator[str]:
     """The dates of evidence, as ISO dates; "past" and "fu..." are not dates."""
     if isinstance(value, str):
-        moment = parse_with_format(value, "%B %d, %Y") or parse_moment(value)
-        if moment:
+        if moment := parse_moment(value, "%B %d, %Y"):
             yield f"{moment:%Y-%m-%d}"
         return
     for _, each in entries(value):

@@ -67,7 +67,7 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
 def _read_samples(file: Path) -> dict[str, list[Fields]]:
     """The samples by the id that the importer gives them."""
     samples: dict[str, list[Fields]] = {}
-    for place, value in stream_values(file, lambda place: not place):
+    for place, value in stream_values(file):
         if place and isinstance(value, dict):
             sample = Fields(value, format_place(place))
             name = sample.text("sample_id").strip() or f"conversation {place[0]}"
@@ -86,8 +86,7 @@ def _history(imported: ImportedHistory, samples: list[Fields], as_authors: bool)
     }
     probes = []
     for sample in samples:
-        for value, place in sample.items("qa"):
-            fields = Fields.of(value, place, imported.skips)
+        for fields in sample.objects("qa"):
             if fields.values and (probe := _probe(fields, name, imported.end(), turns, ids)):
                 probes.append(_as_authors(probe, fields) if as_authors else probe)
         imported.skips.extend(sample.skips)

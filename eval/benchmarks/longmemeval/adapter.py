@@ -23,8 +23,7 @@ What is remembered is what `memory.importers.benchmarks.longmemeval` reads. One 
 - Where a session id occurs twice, the first session is the evidence.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Set
 from datetime import datetime
 from pathlib import Path
 
@@ -50,7 +49,7 @@ def load(path: Path) -> Iterator[History]:
     """
     file = find_file(path, FILES, TITLE, importer.sniff)
     ids, early_skips = UniqueIds(), list[Skip]()
-    for place, value in stream_values(file, lambda place: not place):
+    for place, value in stream_values(file):
         if not place or not isinstance(value, dict) or not isinstance(place[0], int):
             early_skips.append(Skip(format_place(place), f"expected a question, found {json_type(value)}"))
             continue
@@ -68,11 +67,10 @@ def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None
     if not all(fields.required_text(each, "missing; the question is not asked") for each in needed):
         return None
     asked_at = _read_asked_at(fields, imported)
-    evidence = _evidence(fields)
-    kept = [e for e in evidence if _can_be_recalled(e, fields, imported, asked_at)]
-    stored = {turn.external_id for session in imported.sessions for turn in session.turns}
+    evidence = _evidence(fields, {turn.external_id for session in imported.sessions for turn in session.turns})
+    kept = [session for session in evidence if _can_be_recalled(session, fields, imported, asked_at)]
     is_abs = "_abs" in name
-    user_turns = tuple(turn for e in evidence for turn in e.by_user if turn in stored)
+    user_turns = tuple(turn for turns in evidence.values() for turn, role in turns.items() if role == "user")
     populations = [ALL]
     if not is_abs:
         populations += [NO_ABS] + ([USER_SIDE] if user_turns else [])
@@ -82,10 +80,10 @@ def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None
         asked_at,
         Gold(
             (fields.text("answer"),),
-            turns=tuple(turn for e in kept for turn in e.turns if turn in stored),
-            sessions=tuple(e.session for e in kept),
+            turns=tuple(turn for session in kept for turn in evidence[session]),
+            sessions=tuple(kept),
             user_turns=user_turns,
-            user_sessions=tuple(e.session for e in evidence if not stored.isdisjoint(e.by_user)),
+            user_sessions=tuple(session for session, turns in evidence.items() if "user" in turns.values()),
             answerable=not is_abs,
         ),
         fields.text("question_type"),
@@ -111,21 +109,15 @@ def _read_asked_at(fields: Fields, imported: ImportedHistory) -> datetime:
     return asked_at
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """A session with evidence, and the official ids of its marked turns, of all and of those by the user."""
+def _evidence(fields: Fields, stored: Set[str]) -> dict[str, dict[str, object]]:
+    """The haystack sessions named as evidence, with the role of each stored turn that is marked, by its official id.
 
-    session: str
-    turns: tuple[str, ...]
-    by_user: tuple[str, ...]
-
-
-def _evidence(fields: Fields) -> list[_Evidence]:
-    """The haystack sessions that are named as evidence; named sessions that are missing are noted."""
+    Named sessions that are missing are noted.
+    """
     unreported = Fields(fields.values, "")
     ids = [name for name, _ in texts(unreported, "haystack_session_ids")]
     sessions = [session for session, _ in unreported.items(importer.SESSIONS)]
-    found: dict[str, _Evidence] = {}
+    found: dict[str, dict[str, object]] = {}
     for name, place in texts(fields, "answer_session_ids"):
         times = ids.count(name)
         if not times:
@@ -134,24 +126,22 @@ def _evidence(fields: Fields) -> list[_Evidence]:
         if times > 1:
             fields.skips.append(Skip(place, f"evidence {name!r} is {times} times in the haystack; the first is meant"))
         number = ids.index(name)
-        found[name] = _marked(name, sessions[number] if number < len(sessions) else None)
-    return list(found.values())
+        turns = list_objects(sessions[number] if number < len(sessions) else None, "", [])
+        marked = {
+            f"{name}_{n}": turn.values for n, turn in enumerate(turns, start=1) if turn.values.get("has_answer") is True
+        }
+        found[name] = {turn: values.get("role") for turn, values in marked.items() if turn in stored}
+    return found
 
 
-def _marked(name: str, session: object) -> _Evidence:
-    turns = enumerate(list_objects(session, "", []), start=1)
-    marked = {f"{name}_{n}": turn.values for n, turn in turns if turn.values.get("has_answer") is True}
-    return _Evidence(name, tuple(marked), tuple(turn for turn in marked if marked[turn].get("role") == "user"))
-
-
-def _can_be_recalled(evidence: _Evidence, fields: Fields, imported: ImportedHistory, asked_at: datetime) -> bool:
-    """Whether evidence is stored and not dated after the question."""
-    session = next((each for each in imported.sessions if each.external_id == evidence.session), None)
+def _can_be_recalled(name: str, fields: Fields, imported: ImportedHistory, asked_at: datetime) -> bool:
+    """Whether a session of evidence is stored and not dated after the question."""
+    session = next((each for each in imported.sessions if each.external_id == name), None)
     if session is None:
-        fields.report("answer_session_ids", f"evidence {evidence.session!r} has no text; left out")
+        fields.report("answer_session_ids", f"evidence {name!r} has no text; left out")
         return False
     if session.started_at and session.started_at > asked_at:
-        late = f"evidence {evidence.session!r} is dated {session.started_text}, after the question; left out"
+        late = f"evidence {name!r} is dated {session.started_text}, after the question; left out"
         fields.report("answer_session_ids", late)
         return False
     return True

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, pairwise
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -100,7 +101,7 @@ def compile_histories(questions: Path, fillers: Mapping[str, Sequence[Filler]], 
     Raises `TooFewSessions` if a source has too few, and `UnreadableFile` if the file is not LongMemEval's.
     """
     file = find_file(questions, FILES, TITLE, importer.sniff)
-    for place, question in stream_values(file, lambda place: not place):
+    for place, question in stream_values(file):
         if place and isinstance(question, dict):
             yield compile_history(question, fillers, plan)
 
@@ -113,14 +114,14 @@ def compile_history(question: Mapping[str, Any], fillers: Mapping[str, Sequence[
     drawn = _draw(fillers, plan, [(name, turns) for _, name, turns in evidence], draw)
     first, last = (asked_at - (LAST_DAY - FIRST_DAY), asked_at) if asked_at else (FIRST_DAY, LAST_DAY)
     dated = [(moment or _between(first, last, draw), name, turns) for moment, name, turns in evidence]
-    dated.sort(key=_date)
+    dated.sort(key=itemgetter(0))
     anchors = [moment for moment, _, _ in dated]
     if any(moment for moment, _, _ in evidence):
         first, last = anchors[0] - AROUND, anchors[-1] + AROUND
     edges = [min(edge, asked_at) if asked_at else edge for edge in (first, *anchors, last)]
     moments = _moments(edges, len(drawn), draw)
     filled = [(moment, filler.id, filler.turns) for moment, filler in zip(moments, drawn, strict=True)]
-    sessions = sorted([*dated, *filled], key=_date)
+    sessions = sorted([*dated, *filled], key=itemgetter(0))
     return {
         **question,
         HAYSTACK[0]: [moment.strftime("%Y/%m/%d (%a) %H:%M") for moment, _, _ in sessions],
@@ -190,10 +191,6 @@ def _text(turns: Turns) -> str:
 
 def _size(turns: Turns) -> int:
     return sum(len(str(turn.get("content", ""))) for turn in turns)
-
-
-def _date(session: tuple[datetime, str, Turns]) -> datetime:
-    return session[0]
 
 
 def _between(first: datetime, last: datetime, draw: Random) -> datetime:

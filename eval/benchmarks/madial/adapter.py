@@ -83,20 +83,18 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
     Raises `UnreadableFile` for missing, ambiguous or broken files.
     """
     file = _find_dialogues(path)
-    skips: list[Skip] = []
-    dialogues = list(read_objects(file, skips))
-    names = USERS | {user: name for user, name in map(_speaker, dialogues) if user and name}
+    dialogues = list(read_objects(file, []))
+    speakers = list(map(_speaker, dialogues))
+    names = USERS | {user: name for user, name in speakers if user and name}
+    users_by_name = {name: user for user, name in reversed(names.items())}
     bank = gather(importer.read(_find_bank(file)))
     early_skips = [skip for part in bank for skip in part.skips]
-    early_skips += [in_file(file, skip) for skip in skips]
-    skips.clear()
     candidates = read_candidates(file, DIALOGUE)
     users: dict[str, list[Fields]] = {}
-    for line in dialogues:
-        users.setdefault(_user(line, names), []).append(line)
-    early_skips += [
-        in_file(file, Skip(line.place, "neither a user-id nor a known user; not asked")) for line in users.pop("", [])
-    ]
+    for line, (user, name) in zip(dialogues, speakers, strict=True):
+        users.setdefault(user or users_by_name.get(name, ""), []).append(line)
+    for line in users.pop("", []):
+        line.report("", "neither a user-id nor a known user; not asked")
     for user, own in users.items():
         imported = _imported_for(bank, user, names)
         imported.skips.extend(early_skips)
@@ -125,13 +123,8 @@ def _find_bank(dialogues: Path) -> Path:
     return banks[0]
 
 
-def _user(line: Fields, names: dict[str, str]) -> str:
-    """The user-id of a dialogue, or else that of its speaker's name."""
-    user, speaker = _speaker(line)
-    return user or next((number for number, name in names.items() if name == speaker), "")
-
-
 def _speaker(line: Fields) -> tuple[str, str]:
+    """The user-id of a dialogue, and the name of who speaks with the assistant; either may be empty."""
     turns = read_dialogue(Fields(line.values, ""), "")
     return line.text("user-id").strip(), next((turn.speaker for _, turn in turns if turn.role == "other"), "")
 
@@ -156,8 +149,7 @@ def _is_of(memory: MemoryDraft, user: str, names: dict[str, str], notes: list[Sk
     if len(named) != 1:
         whom = "several users" if named else "no user"
         notes.append(Skip(f"memory {memory.external_id}", f"names {whom}; given to each of them"))
-        return user in named or not named
-    return user in named
+    return user in named or not named
 
 
 def _history(
@@ -173,6 +165,7 @@ def _history(
     for line in lines:
         if probe := _probe(line, imported, memories, name, candidates):
             probes.append(replace(probe, id=ids.make(probe.id), query=probe.query if as_authors else ""))
+        # All lines share one list.
         imported.skips.extend(in_file(file, note) for note in line.skips)
         line.skips.clear()
     return imported.history(imported.persona.external_id, probes)

@@ -41,8 +41,8 @@ from eval.types import TEST, Gold, History, Kind, Probe
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import perltqa as importer
-from memory.importers.reading.fields import Fields, json_type
-from memory.importers.reading.json_stream import format_place, outline, stream_values
+from memory.importers.reading.fields import Fields, json_type, stream_objects
+from memory.importers.reading.json_stream import outline, stream_values
 from memory.types import SEMANTIC, Skip, Store
 
 TITLE = "PerLTQA"
@@ -111,7 +111,7 @@ def load(path: Path) -> Iterator[History]:
     questions, early_skips = _read_questions(questions_file)
     parts = split(text for text, _ in _texts(questions))
     previous: History | None = None
-    for place, character in stream_values(bank, lambda place: not place):
+    for place, character in stream_values(bank):
         name = importer.name_of(place, character)
         if name not in questions or not isinstance(character, dict) or not character:
             continue
@@ -154,9 +154,9 @@ def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
     """Read the questions of each character, by section, and skip the rest."""
     questions: dict[str, list[Fields]] = {}
     notes: list[Skip] = []
-    for place, value in stream_values(file, lambda place: not place):
-        for name, sections, where in Fields.of(value, format_place(place), notes).entries():
-            questions.setdefault(name.strip(), []).append(Fields.of(sections, where, notes))
+    for _, characters in stream_objects(file, notes):
+        for name, sections in characters.object_entries():
+            questions.setdefault(name.strip(), []).append(sections)
     return questions, notes
 
 

@@ -38,15 +38,6 @@ LARGEST_GRADIENT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """The base model's name or folder, whether an instruction stands before each question, and the random seed."""
-
-    base: str
-    instruction: bool = False
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Trained:
     """The questions of each part, the epoch that was kept, and the figures of classification.
 
@@ -60,8 +51,10 @@ class Trained:
     always: Mapping[str, float]
 
 
-def train(path: Path, folder: Path, plan: Plan, watch: Watch) -> Trained:
-    """Train a classifier on the training questions of a file and save it.
+def train(path: Path, folder: Path, base: str, watch: Watch, *, instruction: bool = False, seed: int = 0) -> Trained:
+    """Train a classifier on the training questions of a file and save it, maybe with an instruction before each.
+
+    `base` is the name or folder of the model to start from.
 
     Raises `MemoirError` if the folder has files already, a part has no questions, or the base model is not found.
     """
@@ -72,8 +65,8 @@ def train(path: Path, folder: Path, plan: Plan, watch: Watch) -> Trained:
         parts[question.part].append(question)
     if empty := [part for part, questions in parts.items() if not questions]:
         raise MemoirError(f"{path} has no questions for {' and '.join(empty)}: it has too few")
-    classifier = _load(folder, plan, parts["training"] + parts["validation"])
-    epoch, validation = _fine_tune(classifier, parts["training"], parts["validation"], plan.seed, watch)
+    classifier = _load(folder, base, INSTRUCTION if instruction else "", seed, parts["training"] + parts["validation"])
+    epoch, validation = _fine_tune(classifier, parts["training"], parts["validation"], seed, watch)
     folder.mkdir(parents=True, exist_ok=True)
     classifier.save()
     tested, kinds = parts["test"], [question.kind for question in parts["training"]]
@@ -82,7 +75,7 @@ def train(path: Path, folder: Path, plan: Plan, watch: Watch) -> Trained:
     return Trained({p: len(q) for p, q in parts.items()}, epoch, validation, _measure(classifier, tested), always)
 
 
-def _load(folder: Path, plan: Plan, seen: Sequence[LabelledQuestion]) -> TrainedKinds:
+def _load(folder: Path, base: str, instruction: str, seed: int, seen: Sequence[LabelledQuestion]) -> TrainedKinds:
     """The base model with a new output layer of two classes, on the GPU if there is one."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -90,19 +83,19 @@ def _load(folder: Path, plan: Plan, seen: Sequence[LabelledQuestion]) -> Trained
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it warns that the output layer is new
-    torch.manual_seed(plan.seed)
+    torch.manual_seed(seed)
     labels = dict(enumerate(KINDS))
     named = {"num_labels": len(KINDS), "id2label": labels, "label2id": {kind: n for n, kind in labels.items()}}
     try:
-        model = AutoModelForSequenceClassification.from_pretrained(plan.base, **named)
-        tokenizer = AutoTokenizer.from_pretrained(plan.base)
+        model = AutoModelForSequenceClassification.from_pretrained(base, **named)
+        tokenizer = AutoTokenizer.from_pretrained(base)
     except (OSError, ValueError) as fault:
         raise MemoirError(
-            f"--base {plan.base} is no model that can be loaded ({str(fault).splitlines()[0]}). Name a folder, or a "
+            f"--base {base} is no model that can be loaded ({str(fault).splitlines()[0]}). Name a folder, or a "
             "model of huggingface.co, as bert-base-chinese or bert-base-uncased"
         ) from fault
     digests = frozenset(digest(question.text) for question in seen)
-    training = Training(plan.base, INSTRUCTION if plan.instruction else "", digests)
+    training = Training(base, instruction, digests)
     return TrainedKinds(folder, model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer, training)
 
 

@@ -181,8 +181,8 @@ def _quads(sessions: Sequence[Scene], stated: Sequence[Part]) -> list[Quad]:
 
 def _end(quad: Quad, known: Iterable[Quad]) -> datetime | None:
     """When the first later fact takes the place of a fact, or ends it."""
-    later = (other for other in known if other.since and quad.since and other.since > quad.since)
-    return min((other.since for other in later if other.since and _ends(other, quad)), default=None)
+    since = [other.since for other in known if other.since and _ends(other, quad)]
+    return min((moment for moment in since if quad.since and moment > quad.since), default=None)
 
 
 def _ends(later: Quad, quad: Quad) -> bool:

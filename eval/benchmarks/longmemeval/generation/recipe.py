@@ -11,7 +11,7 @@ different days shortly before the question, as the paper draws dates where they 
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from hashlib import sha256
@@ -32,16 +32,7 @@ from eval.benchmarks.longmemeval.generation.sessions import (
     weekday_and_date,
     write_session,
 )
-from eval.making.generation import (
-    Generated,
-    Generation,
-    GenerationStopped,
-    LeftOut,
-    Part,
-    Writer,
-    check_question,
-    leave_out_if,
-)
+from eval.making.generation import Generated, Generation, GenerationStopped, Part, Writer, check_question, leave_out_if
 from eval.metrics.answers import normalise
 from memory.search.tokens import words
 
@@ -112,7 +103,8 @@ def _make_user(number: int, writer: Writer) -> Part:
     plan = writer.plan
     attribute, key = draw_attribute(plan.seed, number), f"{plan.seed} {number}"
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
-    maker = QuestionMaker(key, _background(attribute, today, writer), today, writer)
+    background = _background(attribute, today, writer)
+    maker = QuestionMaker(key, {"background": background, "today": weekday_and_date(today)}, today, writer)
     drafts = [draft for kind in KINDS for draft in maker.make_questions(kind, plan.options["questions"])]
     variant = maker.make_abstention(drafts)
     records, first = list[dict[str, Any]](), 1
@@ -123,7 +115,7 @@ def _make_user(number: int, writer: Writer) -> Part:
         names = [f"answer_{attribute.digest}{mark}_{first + place}" for place in range(len(draft.evidence))]
         records.append(draft.as_record(question_id, names))
         first += len(names)
-    made = {"attribute": attribute.name, "background": maker.background}
+    made = {"attribute": attribute.name, "background": background}
     return made | {"questions": records, "doubtful": maker.doubtful}
 
 
@@ -143,10 +135,10 @@ def _background(attribute: Attribute, today: date, writer: Writer) -> str:
 
 @dataclass(slots=True)
 class QuestionMaker:
-    """Makes all questions about a user; `asked` and `doubtful` grow with each."""
+    """Makes all questions about a user; every step is told what is `known`, `asked` and `doubtful` grow with each."""
 
     key: str
-    background: str
+    known: dict[str, object]
     today: date
     writer: Writer
     asked: set[str] = field(default_factory=set)
@@ -157,7 +149,7 @@ class QuestionMaker:
         self.writer.begin(kind.name)
         questions = []
         with self.writer.leave_out():
-            questions = self.writer.ask(kind.questions, **self._known(), number_of_questions=most).questions
+            questions = self.writer.ask(kind.questions, **self.known, number_of_questions=most).questions
         for number, each in enumerate(self.writer.each(kind.name, questions[:most])):
             draw = self._draw(kind.name, number)
             draft = Draft(kind, each.question, each.answer, draw_moment(self.today, draw))
@@ -165,7 +157,7 @@ class QuestionMaker:
                 self._check_wording(draft)
                 draft.evidence = self._take_apart(draft, draw)
                 statements = [f"{each.said_at:%Y-%m-%d}: {each.statement}" for each in draft.evidence]
-                told = self._known() | draft.prompt_data | {"statements": statements, "type": kind.name}
+                told = self.known | draft.prompt_data | {"statements": statements, "type": kind.name}
                 self.writer.score("QuestionScore", "question below the threshold", **told)
                 for evidence in draft.evidence:
                     write_session(draft, evidence, draw, self.writer)
@@ -195,19 +187,9 @@ class QuestionMaker:
                     return variant
         return None
 
-    @contextmanager
-    def _leave_out(self, draft: Draft) -> Iterator[None]:
+    def _leave_out(self, draft: Draft) -> AbstractContextManager[None]:
         """Count a question that is not kept, and list it for a person."""
-        with self.writer.leave_out():
-            try:
-                yield
-            except LeftOut as fault:
-                self.doubtful.append(draft.for_review(str(fault)))
-                raise
-
-    def _known(self) -> dict[str, object]:
-        """What every step is told."""
-        return {"background": self.background, "today": weekday_and_date(self.today)}
+        return self.writer.leave_out(lambda reason: self.doubtful.append(draft.for_review(reason)))
 
     def _draw(self, *parts: object) -> Random:
         """Random choices that do not depend on what became of other questions."""
@@ -223,7 +205,7 @@ class QuestionMaker:
         """The dated statements from which the answer follows."""
         kind = draft.kind
         bounds = {"told_by": f"the {kind.speaker}", "at_least": kind.least, "at_most": kind.most}
-        told = self._known() | draft.prompt_data | bounds
+        told = self.known | draft.prompt_data | bounds
         if kind.is_dated:
             dated = self.writer.ask("DatedStatements", **told).statements
             texts = [each.statement for each in dated]

@@ -123,11 +123,6 @@ class Seed:
     relationships: tuple[str, ...]
     draw: Random
 
-    def topic(self) -> tuple[str, str]:
-        """Draw what an event is about: a topic, and one of its parts."""
-        name, parts = self.draw.choice(list(SEEDS["topics"].items()))
-        return name, self.draw.choice(parts)
-
 
 def draw_seed(seed: int, number: int) -> Seed:
     """The seed of the persona of that number; it depends on no other persona."""
@@ -190,9 +185,10 @@ def _relationships(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str
 def _events(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, dict[str, Any]]]:
     profile, earlier = bank["profile"], {key: list[str]() for key in bank["social_relationship"]}
     for key in writer.each("events", [key for key in earlier for _ in range(writer.plan.options["events"])]):
-        other, topic = bank["social_relationship"][key], seed.topic()
+        other, (topic, parts) = bank["social_relationship"][key], seed.draw.choice(list(SEEDS["topics"].items()))
+        about = topic, seed.draw.choice(parts)
         day = f"{FIRST_DAY + timedelta(days=seed.draw.randrange(DAYS)):%Y-%m-%d}"
-        told = {"person": profile, "other_person": other, "topic": topic, "date": day, "earlier_events": earlier[key]}
+        told = {"person": profile, "other_person": other, "topic": about, "date": day, "earlier_events": earlier[key]}
         with writer.leave_out():
             event = writer.ask("Event", **told)
             leave_out_if(len(words(event.content)) <= BRIEF, "brief")
@@ -200,7 +196,7 @@ def _events(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, dict[
             has_both = all(set(terms(name)) & set(terms(event.content)) for name in names)
             leave_out_if(not has_both, "one of the two people is not in it")
             leave_out_if(event.summary in earlier[key], "told before")
-            entry = {"summary": event.summary, "content": event.content, "Creation Time": day, "Theme": topic[0]}
+            entry = {"summary": event.summary, "content": event.content, "Creation Time": day, "Theme": topic}
             yield f"{key}_{len(earlier[key])}", entry
             earlier[key].append(event.summary)
 
