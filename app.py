@@ -4,8 +4,6 @@ With `--auth` users log in, each to a page and a bank of their own; `python -m m
 each visitor has a page and a bank until an hour after they leave.
 """
 
-from __future__ import annotations
-
 import os
 
 # Before gradio is imported: nothing is sent to or fetched from any other machine.

@@ -1,7 +1,5 @@
 """All settings, read from the environment (`MEMOIR_...`) or a `.env` file, with defaults and descriptions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 

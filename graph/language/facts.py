@@ -1,7 +1,5 @@
 """The registry of facts of users: how each is told, written down, said to its user and asked for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

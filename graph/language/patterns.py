@@ -4,8 +4,6 @@ A slot is written <SO>; slots.toml and people.toml define them. `<MY><RELATIVE>`
 `<WHO>` captures the name of a person as `what`.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Mapping

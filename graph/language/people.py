@@ -1,7 +1,5 @@
 """What people and animals are to somebody: words for one relation, wider words for it, and "she" or "he"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

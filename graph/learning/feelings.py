@@ -3,8 +3,6 @@
 A word counts only if it says how somebody feels: "I was furious", not "a furious storm".
 """
 
-from __future__ import annotations
-
 from graph.language.patterns import listed, load, pattern
 
 _TABLE = load("feelings.toml")

@@ -1,7 +1,5 @@
 """Find the chat models of servers, on this machine and others, and those in files on this computer."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from itertools import islice

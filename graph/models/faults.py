@@ -3,8 +3,6 @@
 The message never contains a key, even if the server repeated one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

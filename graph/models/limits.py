@@ -1,7 +1,5 @@
 """Bounds on the reply of any chat model: its length, its repetitions, its time, and what its JSON schema allows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache

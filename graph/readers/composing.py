@@ -1,7 +1,5 @@
 """Compose an answer that quotes and cites notes, or an abstention that says why."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime

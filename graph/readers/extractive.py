@@ -1,7 +1,5 @@
 """The reader without a chat model: answer by quoting the hits, or abstain."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ Chain-of-Note (Yu et al. 2023) in its plainest form. Of every line it is asked w
 which words; relative dates in it are resolved against the day it was said.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace

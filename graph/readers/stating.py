@@ -1,7 +1,5 @@
 """Say one note as an answer: the value first, then who told it and when; to the user in the second person."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Read a persona's card: who it is, its first message and its example dialogue, with the two names filled in."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """State what the user told about themselves in the second person, without quoting."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

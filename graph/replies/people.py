@@ -1,7 +1,5 @@
 """Answer who somebody is and whom the user has, from facts: "Who is Tim?", "Do I have a brother?", "Am I married?"."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

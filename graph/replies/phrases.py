@@ -1,7 +1,5 @@
 """What is said without a chat model, in the persona's manner of speaking: manners.toml, small_talk.toml, news.toml."""
 
-from __future__ import annotations
-
 import tomllib
 import zlib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Answer what was said by its time: "What did I just tell you?", "What do you know about me?"."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 

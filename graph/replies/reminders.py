@@ -5,8 +5,6 @@ a question. Most messages should bring nothing up, so a memory comes up only if 
 memory is similar, or if the memory is almost the same scene.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 

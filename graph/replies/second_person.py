@@ -1,7 +1,5 @@
 """Say to users what they said of themselves, "I sold my boat" as "You sold your boat"; and the other way round."""
 
-from __future__ import annotations
-
 import re
 
 from graph.language.patterns import pattern

@@ -1,7 +1,5 @@
 """Questions to suggest for a history: about the facts, the people and the topics in it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ They are served at /gradio_api/run/NAME, for `gradio_client`, and as tools at /g
 page are private.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Awaitable, Callable

@@ -3,8 +3,6 @@
 Their messages and the tokens of the chat model that they use are limited.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import secrets

@@ -1,7 +1,5 @@
 """Say whether the app is well (`/health`), and count and log its requests, without what they hold (`/metrics`)."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

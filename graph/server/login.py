@@ -1,7 +1,5 @@
 """Require a login for every page: the login form, its wait after failures, the logout, and tokens for programs."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import math

@@ -3,8 +3,6 @@
 That state is the page under construction, the events that run, and the progress of uploads.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets

@@ -1,7 +1,5 @@
 """Refuse requests, whoever sends them: too many, too large, from another site, or for files that are not served."""
 
-from __future__ import annotations
-
 import ipaddress
 import math
 import re

@@ -1,7 +1,5 @@
 """Build the whole web app around the pages, and serve it: headers, limits, login or demo if wanted, then the page."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

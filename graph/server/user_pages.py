@@ -4,8 +4,6 @@ Pages share nothing but the models. So whatever a request names (a persona, a me
 can only be one of its own user's.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress

@@ -1,7 +1,5 @@
 """Answer a message of the Chat tab: what the page shows meanwhile, and at the end."""
 
-from __future__ import annotations
-
 import asyncio
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Callable, Sequence

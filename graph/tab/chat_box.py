@@ -1,7 +1,5 @@
 """The conversation itself: the bubbles, what a message taught, the box to write in, and example questions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The chats beside the chat: whom the user talks with, and past chats by day, to open, search, rename and delete."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The Chat tab: talk with a persona, see what each answer relies on, and how it was found."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 import gradio as gr

@@ -1,7 +1,5 @@
 """Chats: begin, find and resume one, take back what was said last in it, and turn its next message into an `Ask`."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections import defaultdict

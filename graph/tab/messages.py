@@ -1,7 +1,5 @@
 """The messages of a chat, as data and as the chat box shows them, and the states of the composer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

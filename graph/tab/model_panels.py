@@ -1,7 +1,5 @@
 """The parts of the Chat tab that choose the chat model, tested and unloaded here, and the embedding model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, get_args

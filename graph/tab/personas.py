@@ -1,7 +1,5 @@
 """The personas that a bank begins with, and the parts of the Chat tab that create one: the welcome, and a form."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from datetime import UTC, datetime

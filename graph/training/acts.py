@@ -6,8 +6,6 @@ Each message is shown as written and as typed in haste. Those marked "held_out" 
 English: of messages in other languages it learns no more than that they tell or ask.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from collections import defaultdict

@@ -5,8 +5,6 @@ python -m graph.training.centre    encode our own questions and chats, write mem
 It also prints for how many questions of the chats held out some line of the chat is as near as `notes.ALIKE`.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

@@ -13,8 +13,6 @@ rows were written, so a fresh one is likely to score no higher. A prior correcte
 episodic questions (85 %) was tried and removed: it lost every tenth question about facts in a chat.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import random

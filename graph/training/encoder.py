@@ -7,8 +7,6 @@ one of the chat's nearest that does not answer (multiple negatives ranking loss)
 the classifier and the recogniser of what matters have to be made again: `centre`, `classifier`, `matters`.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@
 Learned from `matters.jsonl`; every tenth row is held out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

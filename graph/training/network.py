@@ -1,7 +1,5 @@
 """What the training of all networks shares: the encoder's layers, the mean of their states, and the steps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 

@@ -9,8 +9,6 @@ the second's. All print their figures on what is held out. The word embeddings s
 package has them.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import random

@@ -10,8 +10,6 @@ Each question is put to the lines of its chat that are nearest in meaning, with 
 - temperature: divides the logit beyond the shift, so that the probability fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date

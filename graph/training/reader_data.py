@@ -4,8 +4,6 @@ Of our own chats (`assets/models/reader_pairs.jsonl`, `plain_questions.jsonl`), 
 folder that holds `qamr`, `fairytaleqa` and `xquad` as published.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import random

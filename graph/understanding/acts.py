@@ -5,8 +5,6 @@ embeddings, which the encoder's package has. It knows English: in other language
 other letters than Latin they tell unless they end in a question mark.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Resolve what a follow-up refers to ("and her job?", "what breed is she?") by the last question and its answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Tell the words of a text in Markdown from its code, its headings and the marks that begin its lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 

@@ -4,8 +4,6 @@ A logistic regression over the sentence embedding and the words, as in `graph.un
 `graph.training.matters` writes the weights, for one embedding model at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Parse a message into a `Message`: its kind, what it states, what it asks, and about whom and when."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

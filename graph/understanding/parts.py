@@ -1,7 +1,5 @@
 """Split a message into what it states, what it asks and what is small talk."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Put a sentence into the plain words in which facts are sought: apostrophes, spelling, and phrases for one verb."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from graph.language.patterns import pattern

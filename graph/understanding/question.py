@@ -1,7 +1,5 @@
 """Parse a question by its words: what it expects as an answer, and what it names."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping

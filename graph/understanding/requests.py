@@ -1,7 +1,5 @@
 """Parse what a message asks for by its form: to hear again what was told, who somebody is, or to correct something."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

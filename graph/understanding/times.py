@@ -1,7 +1,5 @@
 """When something happened: what a text says of it, and what the bank knows of a memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo

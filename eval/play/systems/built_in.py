@@ -1,7 +1,5 @@
 """The systems that come with Memoir and ask no model: what any memory should be better than."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from datetime import datetime

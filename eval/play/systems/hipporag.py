@@ -7,8 +7,6 @@ model, the nodes of a turn are its speaker, its content words and the facts that
 joined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path

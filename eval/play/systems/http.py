@@ -9,8 +9,6 @@ Moments are in ISO 8601, null where unknown. `open` empties the memory: one hist
 add {"calls", "tokens_in", "tokens_out"}: what the system asked of a chat model for it. `answer` may be missing (404).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime

@@ -7,8 +7,6 @@ instead of a tagger's nouns, no least cosine, and no personas, which serve the r
 the sentences nearest to the centroid of TF-IDF.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 

@@ -5,8 +5,6 @@ stored as they are (`infer=False`). With one, mem0 keeps the facts that the mode
 turn, and are matched to turns by their words.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime

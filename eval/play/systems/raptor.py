@@ -8,8 +8,6 @@ without correlations, a few numbers of clusters to choose from, and no second cl
 chat model, a summary is the sentences nearest to the centroid of TF-IDF.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Find a memory system by its name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec

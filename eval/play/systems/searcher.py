@@ -1,7 +1,5 @@
 """A searcher that lets another memory system search, and finds its turns in the bank, where the reader reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime

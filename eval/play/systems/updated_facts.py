@@ -6,8 +6,6 @@ chat model, the sentences in which people speak of themselves are the facts, in 
 replaces what it says anew or ends ("I live in Oslo now").
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ value); then the tensors (name, dimensions, type, offset); then the weights, ali
 https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 """
 
-from __future__ import annotations
-
 import math
 import mmap
 import struct

@@ -1,7 +1,5 @@
 """Load a GGUF file once a process, and keep the model that OpenVINO makes of it for the next start."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -4,8 +4,6 @@ The key file has lines such as `OPENAI_API_KEY=...`. Its path is MEMOIR_KEYS, or
 folder. Keys are never shown or stored; one that is typed is kept by this process for its server alone.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -5,8 +5,6 @@ that people wrote, the persona's card included, is in JSON strings with "<" esca
 nor, in a local model's template, its turn.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

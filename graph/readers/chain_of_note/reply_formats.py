@@ -1,7 +1,5 @@
 """The forms of a chat model's replies, and the reading that is made of one: its notes, citations and names checked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

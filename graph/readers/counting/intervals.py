@@ -3,8 +3,6 @@
 For the reader without one: how long ago, how long between, which came first, and how old somebody was on a day.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The lines need not be all there were, so the answer says what is known and lists what was added.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
