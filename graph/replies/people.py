@@ -41,7 +41,7 @@ def answer_about_person(asked: PersonQuestion, ask: Ask, services: Services, rea
     found = _facts_of_having(asked.kind, facts)
     if asked.called:
         named = [fact for fact in (found[1] if found else ()) if fact.store == "relationship"]
-        if named and not any(fact.relation and fact.relation.tail in reading.answer for fact in named):
+        if named and (reading.abstained or not any(f.relation and f.relation.tail in reading.answer for f in named)):
             return _state_all(named, "", ask.as_of)
         if any(citation.memory.attribute == "name" for citation in reading.citations):  # that is the user's own
             unknown = f"I don't know what your {asked.kind} is called."

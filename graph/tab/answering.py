@@ -21,6 +21,7 @@ from graph.tab.chats import build_ask, take_back, user_places, wait_until_ready
 from graph.tab.evidence import TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from memory.bank import journal
+from memory.bank.bank import Bank
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
@@ -49,11 +50,12 @@ class Running:
     task: asyncio.Task[None] | None = None
     is_checked: bool = False
 
-    async def write(self, updates: AsyncIterator[Update]) -> None:
-        """Show updates as they come."""
+    async def write(self, updates: AsyncIterator[Update], bank: Bank) -> None:
+        """Show updates as they come; meanwhile the bank is kept open."""
         try:
-            async for update in updates:
-                self.show(update)
+            async with kept_open(bank):
+                async for update in updates:
+                    self.show(update)
         finally:
             asyncio.get_running_loop().call_soon(self.notify)  # once the task is done
 
@@ -108,13 +110,9 @@ class Answering:
             return
         running = self.running[chat.id] = Running(chat, text)
         updates = self._answer(running, (as_of, forgetful, model_name, quantization))
-        running.task = asyncio.create_task(self._write_with_bank(running, updates))
+        running.task = asyncio.create_task(running.write(updates, self.assistant.services.bank))
         async for update in self.follow(chat, request):
             yield update
-
-    async def _write_with_bank(self, running: Running, updates: AsyncIterator[Update]) -> None:
-        async with kept_open(self.assistant.services.bank):
-            await running.write(updates)
 
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
         """Yield what changes of a chat that is being answered until all is there, or the page shows another chat."""
