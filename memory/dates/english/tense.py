@@ -82,9 +82,8 @@ PRESENT = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(r"[\w'’]+")
-BEGINS = re.compile(r"\W*(?:start|end|finish)(?:s|ing)?(?: (?:on|at|in|from|back)\b|\W*\Z)", re.IGNORECASE)
-"""What begins with a verb whose subject is left out: "start on the 14th", "start 7 December", but not "start of the
-week"."""
+BEGINS = re.compile(r"\W*(?:start|end|finish)(?:s|ing)? (?:on|at|in|from|back)\b", re.IGNORECASE)
+"""What begins with a verb whose subject is left out: "start on the 14th", but not "start of the week"."""
 MAX_VERBLESS_WORDS = 2
 """Words of a clause that has no verb ("then Rome in May")."""
 FUTURE_SIGNS = (AHEAD, NOW_PLANNED, PROGRESSIVE)
