@@ -125,12 +125,12 @@ class Assistant:
 @asynccontextmanager
 async def kept_open(bank: Bank) -> AsyncIterator[None]:
     """Let the operations of a while share connections to the bank; they are closed in a thread, which may take long."""
-    with ExitStack() as keeping:
-        keeping.enter_context(bank.kept_open())
-        try:
-            yield
-        finally:
-            await asyncio.shield(asyncio.to_thread(keeping.close))
+    keeping = ExitStack()
+    keeping.enter_context(bank.kept_open())
+    try:
+        yield
+    finally:
+        await asyncio.shield(asyncio.to_thread(keeping.close))
 
 
 def prepare() -> None:

@@ -349,6 +349,12 @@ def test_an_import_knows_which_one_you_are_if_you_told_your_name(screen: Screen,
     screen.make_persona("Wim")
     screen.ask("My name is Sanne.")
     file = tmp_path / "_chat.txt"
-    file.write_text("[01/05/24, 08:00:05] Bo Lund: Hi!\n[01/05/24, 08:01:05] Sanne: Hi, Bo!\n", encoding="utf-8")
+    lines = [f"[01/05/24, 08:0{n}:05] {name}: Hi!\n" for n, name in enumerate(("Bo Lund", "Sanne", "Noor"))]
+    file.write_text("".join(lines), encoding="utf-8")
     screen.bring_in(file)
     expect(screen.page.get_by_label("Sanne", exact=True)).to_be_checked()
+    file.write_text(lines[0] + lines[2], encoding="utf-8")  # Noor is the user's name in the demo, which is kept apart
+    screen.visit_anew()
+    screen.bring_in(file)
+    expect(screen.page.get_by_label("Noor", exact=True)).to_be_visible()
+    expect(screen.page.get_by_label("Noor", exact=True)).not_to_be_checked()

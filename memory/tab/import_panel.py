@@ -115,9 +115,10 @@ class ImportPanel:
 
     def _user_of(self, contents: FileSummary) -> str | None:
         """Which of the speakers the user is, by the file or by the name that they told; None if that is not known."""
-        told = (name_told(self.bank, persona.id, datetime.now(UTC)) for persona in self.bank.personas())
-        names = {name.casefold() for name in told}
-        return contents.user or next((each for each in contents.speakers if each.casefold() in names), None)
+        # What is told to one is known to all, but to those that are kept apart.
+        sharing = next((persona for persona in self.bank.personas() if not persona.kept_apart), None)
+        name = name_told(self.bank, sharing.id, datetime.now(UTC)).casefold() if sharing else ""
+        return contents.user or next((each for each in contents.speakers if each.casefold() == name), None)
 
     def import_file(
         self,
