@@ -19,7 +19,7 @@ from torch import nn
 from graph.training import read_rows
 from graph.training.classifier import OTHER_LANGUAGES, in_haste
 from graph.training.network import descend, lowest_layers, mean_states
-from graph.training.reader_data import load_chats, plain_questions
+from graph.training.reader_data import PLAIN, load_chats, questions_with_lines
 from graph.understanding import acts
 from graph.understanding.acts import ACTS
 from graph.understanding.sentences import split
@@ -63,7 +63,7 @@ def of_chats(chance: random.Random, *, held_out: bool) -> dict[str, str]:
     The sentences count as telling, although every sixth tells news (by hand, 70 of 440): so the network learns how
     seldom news is in what people write.
     """
-    chats, plain = load_chats()[held_out], plain_questions()
+    chats, plain = load_chats()[held_out], questions_with_lines(PLAIN)
     asked = [pair["q"] for chat in chats for pair in [*chat["pairs"], *plain[chat["id"]], *plain[chat["id"]]]]
     told = [sentence for chat in chats for line in chat["lines"] for sentence in split(line["text"])]
     asked = chance.sample(list(dict.fromkeys(asked)), QUESTIONS // (10 if held_out else 1))

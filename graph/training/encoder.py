@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from graph.training.network import descend, lowest_layers, mean_states
-from graph.training.reader_data import Chat, load_chats, plain_questions
+from graph.training.reader_data import PLAIN, Chat, load_chats, questions_with_lines
 from memory.embedding import bert, e5
 from memory.embedding.bert import Array, Parts, SentenceEncoder
 
@@ -84,7 +84,7 @@ def ranked(chat: Chat, plain: Sequence[Chat], encoder: SentenceEncoder) -> Itera
 
 def rows_of(chats: Sequence[Chat], encoder: SentenceEncoder, chance: random.Random) -> list[Row]:
     """The rows to train on, in a random order."""
-    plain, rows = plain_questions(), []
+    plain, rows = questions_with_lines(PLAIN), []
     for chat in chance.sample(chats, min(CHATS, len(chats))):
         text = {line["n"]: line["text"] for line in chat["lines"]}
         for question, answering, nearest in ranked(chat, plain[chat["id"]], encoder):
@@ -113,7 +113,7 @@ def train(rows: Sequence[Row], parts: Parts, seed: int) -> dict[str, Array]:
 
 def right_first(chats: Sequence[Chat], encoder: SentenceEncoder) -> tuple[float, int]:
     """For how many questions of chats the nearest line answers, and how many there are."""
-    plain = plain_questions()
+    plain = questions_with_lines(PLAIN)
     found = [near[0] in right for chat in chats for _, right, near in ranked(chat, plain[chat["id"]], encoder)]
     return float(np.mean(found)), len(found)
 

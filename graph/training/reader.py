@@ -3,10 +3,12 @@
     python -m graph.training.reader open DATA --out START   published question-answering data, about 20 minutes
     python -m graph.training.reader chats START             our own chats, about an hour; writes assets/models
     python -m graph.training.reader plain START             plain questions about them, half an hour; writes there, too
+    python -m graph.training.reader yes START               which lines say yes, five minutes; writes there, too
+    python -m graph.training.reader updates START           which line replaces which, 40 minutes; writes there, too
 
 The first starts from all-MiniLM-L6-v2, the second from the first's weights or from its own of before, the third from
-the second's. All print their figures on what is held out. The word embeddings stay as they are: the encoder's
-package has them.
+the second's; the fourth fits one head of these, and the last, a network of its own, starts from them. All print their
+figures on what is held out. The word embeddings stay as they are: the encoder's package has them.
 """
 
 import argparse
@@ -20,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from safetensors.torch import save_file
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from torch import nn
 from transformers import BertModel
@@ -28,8 +31,20 @@ from graph.readers import line_reader
 from graph.readers.line_reader import Calibration, Tokens, tokens_of
 from graph.training import reader_calibration
 from graph.training.network import autocast, descend, padded
-from graph.training.reader_data import SAYS, Example, load_chats, of_chat, open_data, plain_of, plain_questions
+from graph.training.reader_data import (
+    OF_SEVERAL_LINES,
+    PLAIN,
+    SAYS,
+    Example,
+    load_chats,
+    of_chat,
+    open_data,
+    plain_of,
+    questions_with_lines,
+)
+from graph.training.update_data import updates_of, yes_or_no_of
 from memory.embedding import bert, minilm
+from memory.embedding.bert import Array
 from memory.embedding.embedder import Embedder
 
 SEED = 14
@@ -39,6 +54,8 @@ BATCH_TOKENS = 2048
 EPOCHS_OPEN, EPOCHS_CHATS, EPOCHS_PLAIN = 1, 2, 1
 KEPT = 5000
 """Questions of the chats that are trained on again beside the plain ones."""
+STRENGTH_YES = 0.1
+"""Inverse strength of the regularisation, by five folds of the chats."""
 LAYERS_LEFT = 2
 """So many of the lowest layers are as the first stage left them: a fifth faster."""
 
@@ -73,14 +90,20 @@ class Reader(nn.Module):
 
     def forward(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits of answering and of saying yes, (rows, 2), and of first and last token, (rows, tokens, 2)."""
-        ids, is_token = padded([row.tokens.ids for row in rows])
-        types, _ = padded([row.tokens.types for row in rows])
-        outside = torch.full((*ids.shape, 1), -1e4)
+        states = self.states(rows)
+        outside = torch.full((*states.shape[:2], 1), -1e4)
         for n, row in enumerate(rows):
             outside[n, row.tokens.first : row.tokens.first + len(row.tokens.offsets)] = 0
-        with autocast():
-            states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=is_token).last_hidden_state.float()
         return self.line(states[:, 0]), self.ends(states) + outside
+
+    def states(self, rows: Sequence[Row]) -> torch.Tensor:
+        """What the network makes of each token of the rows, (rows, tokens, 384)."""
+        ids, is_token = padded([row.tokens.ids for row in rows])
+        types, _ = padded([row.tokens.types for row in rows])
+        with autocast():
+            states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=is_token).last_hidden_state
+        result: torch.Tensor = states.float()
+        return result
 
 
 def row_of(example: Example) -> Row | None:
@@ -187,6 +210,11 @@ def go_on(model: Reader, start: Path) -> None:
     model.bert.embeddings.requires_grad_(False)
 
 
+def weights_of(model: Reader) -> dict[str, Array]:
+    """The weights that are stored: all but the embeddings of words."""
+    return {name: weight.numpy() for name, weight in model.state_dict().items() if "word_embeddings" not in name}
+
+
 def train_on_chats(model: Reader, embedder: Embedder) -> None:
     """Train on the pairs of the chats."""
     chats, held_out = load_chats()
@@ -202,7 +230,7 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
     "Robust fine-tuning of zero-shot models").
     """
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    questions, (chats, held_out) = plain_questions(), load_chats()
+    questions, (chats, held_out) = questions_with_lines(PLAIN), load_chats()
     plain, tested = (
         rows_of([group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder)])
         for part in (chats, held_out)
@@ -215,10 +243,46 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
     model.load_state_dict({name: (weight + before[name]) / 2 for name, weight in model.state_dict().items()})
 
 
+def train_on_updates(model: Reader) -> Calibration:
+    """Train on pairs of lines, of which the later replaces what the earlier told or does not; return its calibration.
+
+    Its probability is that among the pairs held out.
+    """
+    questions, (chats, held_out) = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
+    groups, tested = (
+        rows_of([group for chat in part for group in updates_of(chat, questions[chat["id"]])])
+        for part in (chats, held_out)
+    )
+    groups += [group for group in groups if any(row.answers for row in group)]
+    random.Random(SEED).shuffle(groups)
+    train(model, groups, 1, flat(tested))
+    logits = np.array([[answers] for answers, *_ in predict(model, flat(tested))])
+    fitted = LogisticRegression(C=100).fit(logits, [row.answers for row in flat(tested)])
+    return Calibration(float(-fitted.intercept_[0] / fitted.coef_[0, 0]), float(1 / fitted.coef_[0, 0]))
+
+
+@torch.inference_mode()
+def fit_yes(model: Reader) -> None:
+    """Fit which lines say yes, by a logistic regression over what the network makes of them; all else stays."""
+    questions, parts = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
+    states, says = [], []
+    model.eval()
+    for part in parts:
+        examples = [each for chat in part for each in yes_or_no_of(chat, questions[chat["id"]])]
+        rows = [row for each in examples if (row := row_of(each)) is not None]
+        firsts = [model.states(rows[n : n + 32])[:, 0].numpy() for n in range(0, len(rows), 32)]
+        states.append(np.concatenate(firsts))
+        says.append([SAYS[each.says] for each in examples])
+    fitted = LogisticRegression(C=STRENGTH_YES, max_iter=3000).fit(states[0], says[0])
+    print(f"held out {len(says[1])}: yes or no {fitted.score(states[1], says[1]):.3f}", flush=True)
+    model.line.weight[1] = torch.from_numpy(fitted.coef_[0].astype(np.float32))
+    model.line.bias[1] = float(fitted.intercept_[0])
+
+
 def main() -> None:
-    """Run one of the three stages."""
+    """Run one of the five stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("open", "chats", "plain"), help="what is trained on")
+    parser.add_argument("stage", choices=("open", "chats", "plain", "updates", "yes"), help="what is trained on")
     parser.add_argument("path", type=Path, metavar="DATA|START", help="a folder of data, or the weights to go on from")
     parser.add_argument("--out", type=Path, help="the file that the stage open writes")
     arguments = parser.parse_args()
@@ -233,9 +297,16 @@ def main() -> None:
         save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
         return
     go_on(model, arguments.path)
+    if arguments.stage == "updates":
+        calibration = train_on_updates(model)
+        bert.save(weights_of(model) | {"calibration": calibration.array}, line_reader.UPDATE_WEIGHTS)
+        return
+    if arguments.stage == "yes":
+        fit_yes(model)
+        bert.save(weights_of(model) | {"calibration": bert.load(arguments.path)["calibration"]}, line_reader.WEIGHTS)
+        return
     (train_on_plain if arguments.stage == "plain" else train_on_chats)(model, embedder)
-    weights = {n: w.numpy() for n, w in model.state_dict().items() if "word_embeddings" not in n}
-    bert.save(weights | {"calibration": Calibration().array}, line_reader.WEIGHTS)
+    bert.save(weights_of(model) | {"calibration": Calibration().array}, line_reader.WEIGHTS)
     reader_calibration.main()
 
 

@@ -31,6 +31,8 @@ OUTDATED = "outdated"
 NEAREST, NEGATIVES = 8, 2
 """So many other lines of the chat, of the nearest in meaning, are taken as lines that do not answer."""
 
+PLAIN, OF_SEVERAL_LINES = "plain_questions.jsonl", "questions_of_several_lines.jsonl"
+
 HELD_OUT_EVERY = 10
 """Every tenth chat is held out."""
 
@@ -105,10 +107,10 @@ def _near_lines(
         yield [Example(question, asked_on, lines[n], None) for n in chosen]
 
 
-def plain_questions() -> dict[str, list[Any]]:
-    """The questions of `plain_questions.jsonl` by the id of their chat."""
+def questions_with_lines(*files: str) -> dict[str, list[Any]]:
+    """The questions of files that name their lines, by the id of their chat."""
     questions: dict[str, list[Any]] = defaultdict(list)
-    for asked in read_rows("plain_questions.jsonl"):
+    for asked in (row for file in files for row in read_rows(file)):
         questions[asked["chat"]].append(asked)
     return questions
 
