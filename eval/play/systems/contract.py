@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 MEMOIR = "memoir"
 """The name of the program's own memory."""
+
+PROMPTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+"""What each system asks a chat model."""
 
 
 class SystemFailed(MemoirError):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.play.systems.built_in import Transcript
-from eval.play.systems.contract import Chat, Session, Turn
+from eval.play.systems.built_in import Scores, Transcript
+from eval.play.systems.contract import PROMPTS, Chat, Session, Turn
 from graph.learning.plain_facts import facts
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
@@ -26,11 +26,7 @@ SYNONYMS = 0.8
 RETURN, STEPS = 0.5, 30
 """Probability of going back to the question's nodes, as in the paper, and steps: what is left weighs less than 1e-9."""
 
-TRIPLES = """Construct an RDF graph from the passage. Write one triple in each line: subject | relation | object. Each
-should contain a named entity of the passage, and names instead of pronouns.
-
-Passage: {}"""
-NAMES = "Extract all named entities that are important for solving the question, one in each line.\n\nQuestion: {}"
+ASKED = PROMPTS["hipporag"]
 
 
 class HippoRag(Transcript):
@@ -62,21 +58,21 @@ class HippoRag(Transcript):
         links.setdiag(0)
         self._step = links.multiply(1 / np.maximum(links.sum(axis=0), 1)).tocsr()
 
-    def scores(self, question: str) -> Sequence[float]:
+    def scores(self, question: str) -> Scores:
         """The sum of the PageRank of each turn's nodes."""
-        asked = self.chat.ask(NAMES.format(question)).splitlines() or content_terms(question)
+        asked = self.chat.ask(ASKED["names"].format(question)).splitlines() or content_terms(question)
         named = [name for line in asked if (name := _plain(line))]
         linked = (self.embedder.encode_document(named) @ self._near.T).argmax(axis=1)
         rank = start = np.zeros(len(self._near))
         start[linked] = 1 / self._has.sum(axis=0)[linked]
         for _ in range(STEPS):
             rank = RETURN * start + (1 - RETURN) * (self._step @ rank)
-        scores: list[float] = (self._has @ rank).tolist()
-        return scores
+        return np.asarray(self._has @ rank)
 
     def _triples(self, turn: Turn) -> list[list[str]]:
         """The subject and object of each triple that a chat model reads in a turn."""
-        lines = (line.split("|") for line in self.chat.ask(TRIPLES.format(turn.line), max_tokens=500).splitlines())
+        reply = self.chat.ask(ASKED["triples"].format(turn.line), max_tokens=500)
+        lines = (line.split("|") for line in reply.splitlines())
         pairs = ([_plain(parts[0]), _plain(parts[2])] for parts in lines if len(parts) == 3)
         return [pair for pair in pairs if all(pair)]
 

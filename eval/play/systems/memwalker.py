@@ -16,8 +16,8 @@ from itertools import groupby
 
 import numpy as np
 
-from eval.play.systems.built_in import Transcript
-from eval.play.systems.contract import Turn
+from eval.play.systems.built_in import Scores, Transcript
+from eval.play.systems.contract import PROMPTS, Turn
 
 CHARACTERS = 4_000
 """Of a segment, about 1,000 tokens as in the paper, and of a text that is summarised."""
@@ -25,18 +25,7 @@ CHARACTERS = 4_000
 FAN_OUT = 8
 """Summaries that are summarised together, the most in the paper."""
 
-SUMMARISE = "Summarize the following text in a few sentences, with all its important details:\n{}"
-CHOOSE = """These are summaries of different parts of a conversation.
-
-{passages}
-
-Which is MOST LIKELY to include information about the answer to the question: {question}
-First reason about them, then reply with a number as "Action: 0". If none is, reply with "Action: -1" to go back."""
-READ = """{memory}Main text:
-{text}
-
-Answer the question from the text: {question}
-First reason, then reply with "Action: -2. Answer: ...", or with "Action: -1" to go back if it is not in the text."""
+ASKED = PROMPTS["memwalker"]
 
 _ACTION = re.compile(r"Action:\s*(-?\d+)", re.IGNORECASE)
 _ANSWER = re.compile(r"Action:\s*-2.*?Answer:\s*(.+)", re.IGNORECASE | re.DOTALL)
@@ -67,14 +56,14 @@ class MemWalker(Transcript):
 
     def _node(self, texts: Sequence[str], turns: Sequence[int] = (), below: Sequence[Node] = ()) -> Node:
         text = "\n".join(texts)[:CHARACTERS]
-        return Node(text, self.chat.ask(SUMMARISE.format(text)), turns, below)
+        return Node(text, self.chat.ask(ASKED["summarise"].format(text)), turns, below)
 
-    def scores(self, question: str) -> Sequence[float]:
+    def scores(self, question: str) -> Scores:
         """How late on the walk each turn was read."""
         read: list[Node] = []
         self._walk(self._root, question, read)
         step_of = {place: step for step, node in enumerate(read) for place in node.turns}
-        return [step_of.get(place, -math.inf) for place in range(len(self.known))]
+        return np.array([step_of.get(place, -math.inf) for place in range(len(self.known))])
 
     def answer(self, question: str, as_of: datetime) -> str | None:
         """What the model answers at the end of its walk."""
@@ -84,12 +73,13 @@ class MemWalker(Transcript):
         """The answer that is found below a node; empty if there is none. Adds the segments that are read."""
         if node.turns:
             read.append(node)
-            answer = _ANSWER.search(self.chat.ask(READ.format(memory=memory, text=node.text, question=question)))
+            prompt = ASKED["read"].format(memory=memory, text=node.text, question=question)
+            answer = _ANSWER.search(self.chat.ask(prompt))
             return answer[1].strip() if answer else ""
         below, answer_below = list(node.below), ""
         while below and not answer_below:
             passages = "\n".join(f"Summary {n}: {each.summary}" for n, each in enumerate(below))
-            action = _ACTION.search(self.chat.ask(CHOOSE.format(passages=passages, question=question)))
+            action = _ACTION.search(self.chat.ask(ASKED["choose"].format(passages=passages, question=question)))
             if action is None or not 0 <= int(action[1]) < len(below):
                 break
             answer_below = self._walk(below.pop(int(action[1])), question, read, f"{memory}{node.summary}\n")
