@@ -7,8 +7,9 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol
 
@@ -108,9 +109,10 @@ class Schedule:
         self._engine = engine
         self._task_of = task_of
         self._unread = filter(None, map(task_of, histories))
+        self._events: SimpleQueue[tuple[Worker, Future[Batch | MemoirError]]] = SimpleQueue()
         self._waiting: deque[Task] = deque()
         self._idle: list[Worker] = []
-        self._working: dict[Future[Batch | MemoirError], tuple[Worker, Task | None]] = {}
+        self._busy: dict[Worker, Task] = {}
         self._deaths = Counter[str]()
         self._failed: list[str] = []
         self._broken_file: Exception | None = None
@@ -122,17 +124,18 @@ class Schedule:
         Raises `WorkerFailed` if a worker failed, and once all else is done, if histories were given up.
         """
         for _ in range(jobs):
-            self._send(self._engine.start_worker())
+            self._send(self._engine.start_worker(), None)
         self._read()
-        while (self._waiting or self._is_busy) and not stop.is_set():
-            yield from self._handle_done()
+        while (self._waiting or self._busy) and not stop.is_set():
+            yield from self._handle_next()
             while self._waiting and self._idle:
-                task = self._waiting.popleft()
-                self._send(self._idle.pop(), task, task)
+                worker = self._idle.pop()
+                self._busy[worker] = self._waiting.popleft()
+                self._send(worker, self._busy[worker])
                 self._read()
         until = time.monotonic() + STOP_SECONDS
-        while self._is_busy and time.monotonic() < until:
-            yield from self._handle_done(goes_on=False)
+        while self._busy and time.monotonic() < until:
+            yield from self._handle_next(goes_on=False)
         if self._failed and not stop.is_set():
             raise WorkerFailed(
                 f"Not finished: {', '.join(self._failed)}. Each process that replayed it was killed, perhaps because "
@@ -140,11 +143,6 @@ class Schedule:
             )
         if self._broken_file:
             raise self._broken_file
-
-    @property
-    def _is_busy(self) -> bool:
-        """Whether any worker has a history."""
-        return any(task for _, task in self._working.values())
 
     def _read(self) -> None:
         try:
@@ -154,35 +152,34 @@ class Schedule:
         if task is not None:
             self._waiting.append(task)
 
-    def _send(self, worker: Worker, task: Task | None = None, current: Task | None = None) -> None:
-        """Have a worker start a task, or go on with its current one."""
+    def _send(self, worker: Worker, task: Task | None) -> None:
         try:
             future = worker(task)
         except self._engine.deaths as death:
             future = Future()
             future.set_exception(death)
-        self._working[future] = worker, current
+        future.add_done_callback(lambda done: self._events.put((worker, done)))
 
-    def _handle_done(self, *, goes_on: bool = True) -> Iterator[tuple[int, Outcome]]:
-        done, _ = wait(self._working, 0.2, FIRST_COMPLETED)  # no longer, so that the caller can check its clock
-        if done:
-            self._silent_until = math.inf
-        else:
+    def _handle_next(self, *, goes_on: bool = True) -> Iterator[tuple[int, Outcome]]:
+        try:
+            worker, future = self._events.get(timeout=0.2)  # so that the caller can check its clock
+        except Empty:
             self._say_that_it_waits()
-        for future in done:
-            worker, task = self._working.pop(future)
-            try:
-                batch = future.result()
-            except self._engine.deaths as death:
-                self._handle_death(task, death)
-                continue
-            if isinstance(batch, MemoirError):
-                raise batch
-            yield from batch
-            if batch and goes_on:
-                self._send(worker, None, task)
-            else:
-                self._idle.append(worker)
+            return
+        self._silent_until = math.inf
+        try:
+            batch = future.result()
+        except self._engine.deaths as death:
+            self._handle_death(self._busy.pop(worker, None), death)
+            return
+        if isinstance(batch, MemoirError):
+            raise batch
+        yield from batch
+        if batch and goes_on:
+            self._send(worker, None)
+        else:
+            self._busy.pop(worker, None)
+            self._idle.append(worker)
 
     def _say_that_it_waits(self) -> None:
         if time.monotonic() > self._silent_until:
@@ -207,4 +204,4 @@ class Schedule:
             log.warning("The process that replayed %s was killed; another one goes on with it.", history)
             if left := self._task_of(task.history):
                 self._waiting.append(left)
-        self._send(self._engine.start_worker())
+        self._send(self._engine.start_worker(), None)
