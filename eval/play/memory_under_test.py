@@ -13,12 +13,11 @@ from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sor
 from eval.play.models import Models
 from eval.play.pooled import Part
 from eval.play.prediction import make_prediction, with_own_answer, with_time_range
-from eval.play.searchers import WHOLE, ExperimentSearcher
+from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
 from eval.play.systems.contract import MEMOIR, Chat
 from eval.play.systems.registry import open_system
-from eval.play.systems.searcher import SystemSearcher, to_sessions
 from eval.play.understanding.time_range import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.runs.run import read_before

@@ -7,6 +7,7 @@ import random
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -58,7 +59,7 @@ def rate(
 
     What the model does not say in the form that is asked for stays empty.
     """
-    counts, shuffled = Counts(), random.Random(seed)
+    counts, shuffled, done = Counts(), random.Random(seed), count(1)
     ratings: dict[str, Rating] = {}
     for own in by_question(replies).values():
         own = shuffled.sample(own, len(own))
@@ -67,7 +68,7 @@ def rate(
             scores = _ask(model, _score_prompt(reply), Scores, counts)
             if rating := (scores.model_dump() if scores else {}) | marks.get(reply.id, {}):
                 ratings[reply.id] = rating
-            watch(len(ratings), len(replies))
+            watch(next(done), len(replies))
     return ratings, counts
 
 

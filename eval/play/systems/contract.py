@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MEMOIR = "memoir"
 """The name of the program's own memory."""
 
-PROMPTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
-"""What each system asks a chat model."""
+TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+"""What each system asks a chat model, and what it does without one."""
 
 
 class SystemFailed(MemoirError):
@@ -55,7 +55,7 @@ class Session:
 class Found:
     """A text that a system found, its score (more is better), and the ids of the turns it comes from, if it keeps them.
 
-    A text without ids is matched to turns by its words (`eval.play.systems.searcher.matched`).
+    A text without ids is matched to turns by its words (`eval.play.searchers.matched`).
     """
 
     text: str

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from eval.play.systems.built_in import Scores, Transcript
-from eval.play.systems.contract import PROMPTS, Chat, Session, Turn
+from eval.play.systems.contract import TEXTS, Chat, Session, Turn
 from graph.learning.plain_facts import facts
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
@@ -26,7 +26,7 @@ SYNONYMS = 0.8
 RETURN, STEPS = 0.5, 30
 """Probability of going back to the question's nodes, as in the paper, and steps: what is left weighs less than 1e-9."""
 
-ASKED = PROMPTS["hipporag"]
+ASKED = TEXTS["hipporag"]
 
 
 class HippoRag(Transcript):

@@ -17,7 +17,7 @@ from itertools import groupby
 import numpy as np
 
 from eval.play.systems.built_in import Scores, Transcript
-from eval.play.systems.contract import PROMPTS, Turn
+from eval.play.systems.contract import TEXTS, Turn
 
 CHARACTERS = 4_000
 """Of a segment, about 1,000 tokens as in the paper, and of a text that is summarised."""
@@ -25,7 +25,7 @@ CHARACTERS = 4_000
 FAN_OUT = 8
 """Summaries that are summarised together, the most in the paper."""
 
-ASKED = PROMPTS["memwalker"]
+ASKED = TEXTS["memwalker"]
 
 _ACTION = re.compile(r"Action:\s*(-?\d+)", re.IGNORECASE)
 _ANSWER = re.compile(r"Action:\s*-2.*?Answer:\s*(.+)", re.IGNORECASE | re.DOTALL)

@@ -10,7 +10,7 @@ from datetime import timedelta
 import numpy as np
 
 from eval.play.systems.built_in import Dense, Scores
-from eval.play.systems.contract import PROMPTS, Chat, Turn
+from eval.play.systems.contract import TEXTS, Chat, Turn
 from graph.learning.summary import TermWeights, gist
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Vectors
@@ -104,7 +104,7 @@ class LdAgent(Dense):
 
 def _summary(chat: Chat, texts: Sequence[str], system: str) -> str:
     """A chat model's summary of texts, as a system asks for it, or else a few of their sentences."""
-    prompt = PROMPTS[system]["summarise"].format("\n".join(texts)[:MOST_CHARACTERS])
+    prompt = TEXTS[system]["summarise"].format("\n".join(texts)[:MOST_CHARACTERS])
     if told := chat.ask(prompt, SUMMARY_TOKENS):
         return told
     sentences = [sentence for text in texts for sentence in split(text)]

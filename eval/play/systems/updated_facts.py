@@ -17,7 +17,7 @@ import numpy as np
 
 from eval.play.session_rewriter import is_of_self
 from eval.play.systems.built_in import Dense, Scores
-from eval.play.systems.contract import PROMPTS, Chat, Found, Session, Turn
+from eval.play.systems.contract import TEXTS, Chat, Found, Session, Turn
 from graph.learning.plain_facts import endings, facts
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
@@ -55,7 +55,7 @@ class UpdatedFacts(Dense):
         talk = "\n".join(f"{n}. {turn.line}" for n, turn in enumerate(session.turns))[:CHARACTERS]
         known = super().search(talk, session.started_at or datetime.max.replace(tzinfo=UTC), SHOWN)
         listed = "\n".join(f"{n}. {fact.text}" for n, fact in enumerate(known))
-        prompt = PROMPTS["updated-facts"]["update"].format(known=listed or "none", session=talk)
+        prompt = TEXTS["updated-facts"]["update"].format(known=listed or "none", session=talk)
         read = _FACT.findall(self.chat.ask(prompt, TOKENS))
         for n, (turn, text, replaced) in enumerate(read):
             if int(turn) < len(session.turns):  # a small model makes numbers up
