@@ -98,17 +98,26 @@ class Judge:
 
         Raises `CacheUnusable` if the cache's file cannot be read or written.
         """
-        verdict = self._verdict(probe, prediction)
-        return self._with_criteria(verdict, probe, prediction) if self.criteria else verdict
-
-    def _verdict(self, probe: Probe, prediction: Prediction) -> Verdict:
         by_rubric = bool(probe.gold.rubric)
         if probe.gold.answerable and not probe.gold.answers and not by_rubric:
             return Verdict("unscored", self.name, "there is no gold answer to compare with")
         if prediction.unreadable:
-            return Verdict("wrong", self.name, "the reader's reply could not be read", 0.0 if by_rubric else None)
+            reason, score = "the reader's reply could not be read", 0.0 if by_rubric else None
+            return Verdict("wrong", self.name, reason, score, dict.fromkeys((c.name for c in self.criteria), 0.0))
+        verdict = self._verdict(probe, prediction)
+        if verdict.state == "unscored" or not self.criteria:
+            return verdict
         try:
-            if by_rubric:
+            scores, reply = rubric.score_criteria(probe, prediction, self.criteria, self._reply)
+        except ModelFailed:
+            self.spent.failed += 1
+            return verdict
+        self.spent.unreadable += None in scores.values()
+        return replace(verdict, reply=f"{verdict.reply}\n{reply}", criteria=scores)
+
+    def _verdict(self, probe: Probe, prediction: Prediction) -> Verdict:
+        try:
+            if probe.gold.rubric:
                 score, reply, reported = rubric.score(probe, prediction, self._reply)
                 return Verdict("right" if score == 1 else "wrong", self.name, reply, score, reported)
             reply = self._reply(judging_prompt(probe, prediction), SCHEMA, MAX_TOKENS)
@@ -121,20 +130,6 @@ class Judge:
         except ModelFailed as fault:
             self.spent.failed += 1
             return Verdict("unscored", self.name, str(fault))
-
-    def _with_criteria(self, verdict: Verdict, probe: Probe, prediction: Prediction) -> Verdict:
-        """The verdict with the scores of the criteria; without any where the judge gives no reply."""
-        if verdict.state == "unscored":
-            return verdict
-        if prediction.unreadable:
-            return replace(verdict, criteria=dict.fromkeys((criterion.name for criterion in self.criteria), 0.0))
-        try:
-            scores, reply = rubric.score_criteria(probe, prediction, self.criteria, self._reply)
-        except ModelFailed:
-            self.spent.failed += 1
-            return verdict
-        self.spent.unreadable += None in scores.values()
-        return replace(verdict, reply=f"{verdict.reply}\n{reply}", criteria=scores)
 
     def _reply(self, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> str:
         key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()

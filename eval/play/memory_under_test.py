@@ -185,7 +185,7 @@ class MemoryUnderTest:
 
     # --- asking
 
-    def ask(self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = ()) -> Prediction:
+    def ask(self, probe: Probe, question: str = "") -> Prediction:
         """Ask a probe as of its date, in other words if `question` is given; store nothing of it.
 
         As in DialSim's program, the search gets the question alone; a chat model that reads sees the choices, too. The
@@ -202,7 +202,7 @@ class MemoryUnderTest:
         self._searcher.query = probe.query or (question or probe.question if self.experiment.words == "spaces" else "")
         started = time.perf_counter()
         read = self._read_times(question or probe.question, probe.asked_at)
-        message, assistant, own = self._message(probe, question, dialogue, read), self._assistant, None
+        message, assistant, own = self._message(probe, question, read), self._assistant, None
         if isinstance(self._searcher, SystemSearcher):
             own = self._searcher.answer(message.with_choices or message.text, message.as_of)
         if own is not None:
@@ -221,21 +221,20 @@ class MemoryUnderTest:
             prediction = with_own_answer(prediction, probe, own, self.experiment.system)
         return with_time_range(prediction, read) if read else prediction
 
-    def _message(
-        self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = (), read: TimeRange | None = None
-    ) -> Ask:
-        asked = question or probe.question
+    def _message(self, probe: Probe, question: str = "", read: TimeRange | None = None) -> Ask:
+        asked, given = question or probe.question, self.experiment.given
         shown = probe.shown or show(asked, probe.choices, self.experiment.simulation.answers)
         return Ask(
             self._persona,
             asked,
             probe.asked_at,
             "probe",
-            tuple(dialogue) or self._dialogue_before(probe),
+            self._dialogue_before(probe),
             remember=False,
             times=read.times if read else self._evidence_times(probe.gold),
-            handed_in=self._hands_in(probe),
-            only_found=self.experiment.given != "memory",
+            # A setting of the benchmark, or nothing beside it, stands in for what the memory finds.
+            handed_in=given.startswith(SETTING) or (given == "nothing" and bool(probe.candidates)),
+            only_found=given != "memory",
             with_choices=shown if shown != asked else "",
             stores=self._stores(asked),
         )
@@ -253,11 +252,6 @@ class MemoryUnderTest:
             return lambda memory: (memory.store, self._ids.units_of(memory)) in read
         named = self._candidates(probe) if given.startswith(SETTING) else self._evidence(probe.gold)
         return lambda memory: self._ids.holds_any(memory, named)
-
-    def _hands_in(self, probe: Probe) -> bool:
-        """Whether a setting of the benchmark, or nothing beside it, stands in for what the memory finds."""
-        given = self.experiment.given
-        return given.startswith(SETTING) or (given == "nothing" and bool(probe.candidates))
 
     def _candidates(self, probe: Probe) -> tuple[str, ...]:
         given = self.experiment.given
