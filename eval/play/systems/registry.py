@@ -7,11 +7,9 @@ from pathlib import Path
 
 from eval.play.systems.built_in import Bm25, Dense, FullHistory, LangGraphStore
 from eval.play.systems.contract import MEMOIR, TEXTS, Chat, MemorySystem, Open
-from eval.play.systems.hipporag import HippoRag
 from eval.play.systems.http import HttpSystem
 from eval.play.systems.mem0 import Mem0
-from eval.play.systems.memwalker import MemWalker
-from eval.play.systems.summaries import LdAgent, Raptor
+from eval.play.systems.papers import HippoRag, LdAgent, MemWalker, Raptor
 from eval.play.systems.updated_facts import UpdatedFacts
 from eval.types import Costs
 from memory.embedding.embedder import Embedder
