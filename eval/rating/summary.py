@@ -31,7 +31,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class RaterAgreement:
     """How far the raters agree on a column, over the `n` replies (or questions) that two or more of them rated.
 
     `alpha` is Krippendorff's for numbers (2004), whatever the number of raters; `kappa` Cohen's (1960) for marks,
@@ -54,7 +54,7 @@ class Summary:
 
     raters: tuple[str, ...]
     means: Mapping[str, Mapping[str, Figure]]
-    agreement: Mapping[str, Agreement]
+    agreement: Mapping[str, RaterAgreement]
     matches: tuple[Match, ...]
     memory_and_support: float | None
     faults: tuple[str, ...]
@@ -94,7 +94,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name: str) -> Agreement:
+def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name: str) -> RaterAgreement:
     import krippendorff
 
     rows = np.array([[_marks(sheet, name).get(reply.id, np.nan) for reply in rated] for sheet in sheets], float)
@@ -102,7 +102,7 @@ def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name:
     values = rows[:, shared]
     differ = len(np.unique(values[~np.isnan(values)])) > 1
     alpha = float(krippendorff.alpha(values, level_of_measurement="interval")) if differ else None
-    return Agreement(int(shared.sum()), alpha=alpha)
+    return RaterAgreement(int(shared.sum()), alpha=alpha)
 
 
 Marks = Mapping[object, Any]
@@ -114,7 +114,7 @@ def _marks(sheet: Filled, name: str) -> Marks:
     return {reply: rating[name] for reply, rating in sheet.ratings.items() if name in rating}
 
 
-def _agreement_of_marks(raters: Sequence[Marks]) -> Agreement:
+def _agreement_of_marks(raters: Sequence[Marks]) -> RaterAgreement:
     from sklearn.metrics import cohen_kappa_score
 
     shared = [things for n, a in enumerate(raters) for things in a if any(things in b for b in raters[n + 1 :])]
@@ -123,7 +123,7 @@ def _agreement_of_marks(raters: Sequence[Marks]) -> Agreement:
         both = [(str(a[thing]), str(b[thing])) for thing in a if thing in b]
         if len({mark for pair in both for mark in pair}) > 1:
             kappas.append(float(cohen_kappa_score(*zip(*both, strict=True))))
-    return Agreement(len(set(shared)), kappa=_mean(kappas))
+    return RaterAgreement(len(set(shared)), kappa=_mean(kappas))
 
 
 def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[Marks]:
