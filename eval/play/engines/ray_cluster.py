@@ -52,7 +52,13 @@ class RayCluster:
         from ray import exceptions
 
         self._ray: Any = ray
-        self.deaths: tuple[type[Exception], ...] = (exceptions.RayError,)
+        self.deaths: tuple[type[Exception], ...] = (
+            exceptions.RayActorError,
+            exceptions.NodeDiedError,
+            exceptions.ObjectLostError,
+            exceptions.OutOfMemoryError,
+            exceptions.WorkerCrashedError,
+        )
         self._experiments = experiments
         self._cache = cache
         self._gpus = 1 if experiments[0].pipeline.model.startswith("hf:") else 0
