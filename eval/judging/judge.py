@@ -67,15 +67,17 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges of the same answers agree, over the `n` answers that both scored.
+    """How far judges or raters of the same things agree, over the `n` that two or more of them scored.
 
-    `share` is the share of equal verdicts, `kappa` is Cohen's kappa (Cohen 1960), which corrects it for chance. Both
-    are None where `n` is 0; kappa also where all verdicts are the same.
+    `share` is the share of equal verdicts of two judges, and `kappa` Cohen's (1960), which corrects it for chance; the
+    mean over pairs of raters. `alpha` is Krippendorff's for numbers (2004), whatever the number of raters. None where
+    it is not measured, or all marks are the same, so that there is nothing to agree on.
     """
 
     n: int
-    share: float | None
-    kappa: float | None
+    share: float | None = None
+    kappa: float | None = None
+    alpha: float | None = None
 
 
 class Judge:
@@ -197,11 +199,14 @@ def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
 
 def agreement(pairs: Iterable[tuple[Verdict, Verdict]]) -> Agreement:
     """How far two judges agree, over the pairs in which both give a verdict."""
-    from sklearn.metrics import accuracy_score, cohen_kappa_score
-
     states = [(a.state, b.state) for a, b in pairs if {a.state, b.state} <= {"right", "wrong"}]
-    if not states:
-        return Agreement(0, None, None)
-    first, second = zip(*states, strict=True)
-    kappa = float(cohen_kappa_score(first, second)) if len({*first, *second}) > 1 else None
-    return Agreement(len(states), float(accuracy_score(first, second)), kappa)
+    share = sum(a == b for a, b in states) / len(states) if states else None
+    return Agreement(len(states), share, kappa(states))
+
+
+def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Cohen's kappa of two raters' marks; None where all are the same."""
+    from sklearn.metrics import cohen_kappa_score
+
+    differ = len({mark for pair in pairs for mark in pair}) > 1
+    return float(cohen_kappa_score(*zip(*pairs, strict=True))) if differ else None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eval.judging.judge import Agreement, kappa
 from eval.metrics.intervals import INTERVALS, mean_figures
 from eval.rating.sheet import HIGHEST, SCORES, Filled, Reply, by_question
 from eval.reporting.render import format_figure, markdown_table
@@ -31,19 +32,6 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterAgreement:
-    """How far the raters agree on a column, over the `n` replies (or questions) that two or more of them rated.
-
-    `alpha` is Krippendorff's for numbers (2004), whatever the number of raters; `kappa` Cohen's (1960) for marks,
-    the mean over pairs of raters. None where all ratings are the same, so that there is nothing to agree on.
-    """
-
-    n: int
-    alpha: float | None = None
-    kappa: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     """What the sheets of all raters say.
 
@@ -54,7 +42,7 @@ class Summary:
 
     raters: tuple[str, ...]
     means: Mapping[str, Mapping[str, Figure]]
-    agreement: Mapping[str, RaterAgreement]
+    agreement: Mapping[str, Agreement]
     matches: tuple[Match, ...]
     memory_and_support: float | None
     faults: tuple[str, ...]
@@ -94,7 +82,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name: str) -> RaterAgreement:
+def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name: str) -> Agreement:
     import krippendorff
 
     rows = np.array([[_marks(sheet, name).get(reply.id, np.nan) for reply in rated] for sheet in sheets], float)
@@ -102,7 +90,7 @@ def _agreement_of_scores(sheets: Sequence[Filled], rated: Sequence[Reply], name:
     values = rows[:, shared]
     differ = len(np.unique(values[~np.isnan(values)])) > 1
     alpha = float(krippendorff.alpha(values, level_of_measurement="interval")) if differ else None
-    return RaterAgreement(int(shared.sum()), alpha=alpha)
+    return Agreement(int(shared.sum()), alpha=alpha)
 
 
 Marks = Mapping[object, Any]
@@ -114,16 +102,10 @@ def _marks(sheet: Filled, name: str) -> Marks:
     return {reply: rating[name] for reply, rating in sheet.ratings.items() if name in rating}
 
 
-def _agreement_of_marks(raters: Sequence[Marks]) -> RaterAgreement:
-    from sklearn.metrics import cohen_kappa_score
-
-    shared = [things for n, a in enumerate(raters) for things in a if any(things in b for b in raters[n + 1 :])]
-    kappas = []
-    for a, b in combinations(raters, 2):
-        both = [(str(a[thing]), str(b[thing])) for thing in a if thing in b]
-        if len({mark for pair in both for mark in pair}) > 1:
-            kappas.append(float(cohen_kappa_score(*zip(*both, strict=True))))
-    return RaterAgreement(len(set(shared)), kappa=_mean(kappas))
+def _agreement_of_marks(raters: Sequence[Marks]) -> Agreement:
+    both = [{thing: (str(a[thing]), str(b[thing])) for thing in a if thing in b} for a, b in combinations(raters, 2)]
+    kappas = [found for marks in both if (found := kappa(list(marks.values()))) is not None]
+    return Agreement(len({thing for marks in both for thing in marks}), kappa=_mean(kappas))
 
 
 def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[Marks]:
