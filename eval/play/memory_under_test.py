@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.models import Models
-from eval.play.pooled import Part
 from eval.play.prediction import make_prediction, with_own_answer, with_time_range
 from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
 from eval.play.session_rewriter import SessionRewriter
@@ -93,10 +92,13 @@ class MemoryUnderTest:
 
     # --- storing
 
-    def start_part(self, part: Part) -> None:
-        """Turn to the next history of a pool: its word weights and its gold apply to what is remembered from here."""
+    def start_part(self, part: History, own: History) -> None:
+        """Turn to the next history of a pool: its word weights and its gold apply to what is remembered from here.
+
+        The gold is under pooled ids and under the history's own.
+        """
         self._rewriter = SessionRewriter(self.experiment, part.sessions)
-        self._golds = part.golds
+        self._golds = tuple(probe.gold for probe in (*part.probes, *own.probes))
 
     def remember(self, sessions: Iterable[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
         """Store sessions, in order of time, and memories that no session said; skip what is stored already.

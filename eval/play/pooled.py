@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eval.play.ids import NOBODY
-from eval.types import Gold, History, Probe
+from eval.types import History, Probe
 from memory.bank import rows
 from memory.errors import MemoirError
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
@@ -27,25 +27,15 @@ class CannotPool(MemoirError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What one history adds to a pool, under pooled ids; `golds` are under pooled ids and under its own."""
-
-    sessions: tuple[SessionDraft, ...]
-    memories: tuple[MemoryDraft, ...]
-    probes: tuple[Probe, ...]
-    golds: tuple[Gold, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Pool(History):
     """Many histories as one. It holds the probes; sessions are read again, one history at a time."""
 
     read: Read = field(default=lambda: iter(()))
 
-    def parts(self) -> Iterator[Part]:
-        """Each history's part, in the file's order."""
+    def parts(self) -> Iterator[tuple[History, History]]:
+        """What each history adds, under pooled ids, and the history itself, in the file's order."""
         known = _PooledIds()
-        return (known.part(history) for history in self.read())
+        return ((known.part(history), history) for history in self.read())
 
 
 def pool(read: Read) -> Pool:
@@ -66,7 +56,7 @@ class _PooledIds:
     stored: dict[str, str] = field(default_factory=dict)
     probes: set[str] = field(default_factory=set)
 
-    def part(self, history: History) -> Part:
+    def part(self, history: History) -> History:
         """A history's part, without what an earlier history holds too."""
         sessions, turns, memories = dict[str, str](), dict[str, str](), dict[str, str]()
         told, known = list[SessionDraft](), list[MemoryDraft]()
@@ -89,7 +79,7 @@ class _PooledIds:
         names = {"turns": memories | turns, "sessions": sessions, "items": sessions | memories}
         names |= {"user_turns": turns, "user_sessions": sessions}
         probes = tuple(self._probe(probe, history.id, names) for probe in history.probes)
-        return Part(tuple(told), tuple(known), probes, tuple(p.gold for p in (*probes, *history.probes)))
+        return replace(history, sessions=tuple(told), memories=tuple(known), probes=probes)
 
     def _probe(self, probe: Probe, history: str, names: Mapping[str, Mapping[str, str]]) -> Probe:
         """A probe with its evidence under pooled ids, by field; an unknown id gets the history's as its prefix."""
