@@ -1,12 +1,14 @@
 """The settings of evaluation, added to those of the whole program."""
 
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from pydantic import Field
-from pydantic.fields import FieldInfo
 
 from graph.settings import Settings
+
+UNSET = "depends on the platform"
+"""The default of what is found when the program starts."""
 
 
 class EvalSettings(Settings):
@@ -28,29 +30,11 @@ class EvalSettings(Settings):
 
 def settings_rows() -> list[dict[str, Any]]:
     """Describe each setting of the program: its variable, default, values and meaning."""
-    return [
-        {
-            "variable": f"{EvalSettings.model_config['env_prefix']}{name.upper()}",
-            "default": _default(field),
-            "values": _values(field),
-            "meaning": field.description,
-        }
-        for name, field in EvalSettings.model_fields.items()
-    ]
-
-
-def _default(field: FieldInfo) -> str:
-    if field.default_factory is not None:
-        return "depends on the platform"
-    if isinstance(field.default, bool):
-        return str(field.default).lower()
-    return "" if field.default is None else str(field.default)
-
-
-def _values(field: FieldInfo) -> str:
-    if get_origin(field.annotation) is Literal:
-        return ", ".join(map(str, get_args(field.annotation)))
-    if field.annotation is bool:
-        return "true, false"
-    bounds = {name: getattr(part, name) for part in field.metadata for name in ("ge", "le") if hasattr(part, name)}
-    return f"{bounds['ge']} to {bounds['le']}" if len(bounds) == 2 else ""
+    rows = []
+    for name, field in EvalSettings.model_json_schema()["properties"].items():
+        variable, default = f"{EvalSettings.model_config['env_prefix']}{name.upper()}", field.get("default", UNSET)
+        default = str(default).lower() if isinstance(default, bool) else "" if default is None else str(default)
+        bounds = f"{field['minimum']} to {field['maximum']}" if {"minimum", "maximum"} <= field.keys() else ""
+        values = "true, false" if field.get("type") == "boolean" else ", ".join(map(str, field.get("enum", [bounds])))
+        rows.append({"variable": variable, "default": default, "values": values, "meaning": field["description"]})
+    return rows

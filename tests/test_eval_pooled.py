@@ -91,7 +91,7 @@ def test_what_two_histories_share_is_stored_once_and_is_evidence_for_both(asked)
 
 def test_the_same_words_at_another_time_are_another_session():
     later = replace(SHARED, started_at=FIRST.replace(year=2027))
-    first, second = as_read(ANA, life(id="also", sessions=(later,), memories=(), probes=())).parts()
+    (first, _), (second, _) = as_read(ANA, life(id="also", sessions=(later,), memories=(), probes=())).parts()
     assert len(first.sessions) == len(SESSIONS)
     assert [s.external_id for s in second.sessions] == ["also/plain_9"]
 
@@ -100,7 +100,7 @@ def test_memories_that_no_turn_said_are_shared_too():
     asked_of = probe("q5", "Where is home?")
     of_home = replace(asked_of, gold=Gold(("x",), items=("home",)))
     ana, bo = life(id="ana", probes=(of_home,)), life(id="bo", memories=MEMORIES, probes=(of_home,))
-    first, second = as_read(ana, bo).parts()
+    (first, _), (second, _) = as_read(ana, bo).parts()
     assert [m.external_id for m in first.memories] == ["ana/home"]
     assert not second.memories
     assert [p.gold.items for p in as_read(ana, bo).probes] == [("ana/home",), ("ana/home",)]

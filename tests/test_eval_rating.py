@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 
 from eval.__main__ import main
+from eval.judging.judge import Agreement
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
 from eval.rating.sheet import COLUMNS, REFERENCE, SCORES, Filled, Reply, SheetUnusable
@@ -190,8 +191,8 @@ def test_means_matches_and_agreement_are_those_of_the_raters():
     assert same.means["a"]["memory"].value == 3
     assert same.means["b"]["memory"] == Figure(1, 1, 1, 8)  # a score of 1 is no share
     assert same.means["a"]["remembers"].value == 1
-    assert same.agreement["memory"] == summary.Agreement(16, alpha=1.0)
-    assert same.agreement["remembers"] == summary.Agreement(16, kappa=1.0)
+    assert same.agreement["memory"] == Agreement(16, alpha=1.0)
+    assert same.agreement["remembers"] == Agreement(16, kappa=1.0)
     assert same.agreement["closest"].kappa is None  # both always chose the same run
     (match,) = same.matches
     assert (match.first, match.second, match.wins, match.losses, match.ties) == ("a", "b", 16, 0, 0)
@@ -208,7 +209,7 @@ def test_raters_who_contradict_each_other_do_not_agree():
     found = summary.summarise([rated_by("ann", for_a), rated_by("bo", for_b)], replies)
     assert found.agreement["style"].alpha < 0
     assert found.agreement["remembers"].kappa == pytest.approx(-1)
-    assert found.agreement["closest"] == summary.Agreement(8, kappa=0.0)
+    assert found.agreement["closest"] == Agreement(8, kappa=0.0)
     assert found.means["a"]["style"].value == 1.5
     assert (found.matches[0].wins, found.matches[0].losses, found.matches[0].p) == (8, 8, 1.0)
 
@@ -287,7 +288,9 @@ def test_a_model_fills_a_sheet_in_which_is_then_read_like_anybodys(runs, tmp_pat
 def test_what_a_model_does_not_say_as_asked_stays_empty(runs):
     replies = [r for r in sheet.replies_of(runs) if r.probe == "q0"]
     model = FakeListChatModel(responses=['{"closest": "Z"}', scores(style=7), scores(style=8), scores()])
-    ratings, counts = rate(replies, model, lambda done, total: None)
+    told = []
+    ratings, counts = rate(replies, model, lambda done, total: told.append((done, total)))
+    assert told == [(1, 2), (2, 2)]
     assert [(r["style"], r.get("closest"), r["remembers"]) for r in ratings.values()] == [(2, None, True)]
     assert (counts.asked, counts.unreadable, counts.failed) == (4, 2, 0)
 

@@ -99,6 +99,15 @@ def test_a_judges_verdict_takes_the_place_of_the_rules(runs):
     assert run.samples()[0].verdict == Verdict("wrong", "a-model", "no")
 
 
+def test_a_judges_verdict_is_of_one_historys_probe_where_two_have_a_probe_of_that_id(runs):
+    run = runs.resume_or_create(SPEC)
+    run.append_sample(SAMPLE)
+    run.append_sample(replace(SAMPLE, prediction=replace(PREDICTION, history_id="other")))
+    judged = {("life", "q1"): Verdict("right", "a-model"), ("other", "q1"): Verdict("wrong", "a-model")}
+    run.save_verdicts(judged)
+    assert {(s.prediction.history_id, s.probe.id): s.verdict for s in run.samples()} == judged
+
+
 def test_runs_are_found_by_the_beginning_of_their_name_and_can_be_deleted(runs):
     run = runs.resume_or_create(SPEC)
     other = runs.resume_or_create(replace(SPEC, benchmark="locomo"))

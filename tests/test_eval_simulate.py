@@ -37,7 +37,7 @@ class ScriptedStage:
         for session in sessions:
             self.turns += [t.external_id for t in session.turns if t.external_id not in self.turns]
 
-    def ask(self, probe, question="", dialogue=()):
+    def ask(self, probe, question=""):
         self.calls.append(question)
         return Prediction(probe.id, "h", {}, (), self.answer, choice=0, response_ms=self.milliseconds)
 

@@ -8,7 +8,7 @@ import pytest
 from eval.__main__ import main
 from eval.speed import measure, references
 from eval.speed.references import Missing
-from eval.speed.synthetic import A_SESSION, Life, Mixtures, Size, make_bank, sessions_of
+from eval.speed.synthetic import A_SESSION, Life, Size, make_bank, mixtures, sessions_of
 from memory.bank.bank import Bank
 from memory.search import tokens as lexical
 from memory.types import PersonaDraft
@@ -185,7 +185,7 @@ def test_questions_are_about_what_was_said():
 
 def test_mixtures_have_the_mean_and_the_spectrum_of_what_they_are_made_of(embedder):
     given = embedder.encode([t.text for s in Life().sessions(800) for t in s.turns])
-    made = Mixtures(given).make(4000)
+    made = mixtures(given, 4000, np.random.default_rng([0, 2]))
 
     def leading(vectors):
         values = np.linalg.eigvalsh(np.cov(vectors.T))[::-1]

@@ -15,10 +15,10 @@ import pytest
 from eval.__main__ import main
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
+from eval.play.searchers import matched
 from eval.play.systems import contract, registry
 from eval.play.systems.contract import Chat, Found, Session, SystemFailed, Turn
 from eval.play.systems.registry import BUILT_IN, UnknownMemorySystem
-from eval.play.systems.searcher import matched
 from eval.reporting.compare import side_by_side
 from eval.runs.experiment import Experiment, with_settings
 from eval.runs.provenance import versions

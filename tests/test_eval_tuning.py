@@ -1,5 +1,7 @@
 """What tunes is not what reports: the halves, the choice on other benchmarks, and what it loses."""
 
+import os
+import signal
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +35,7 @@ from eval.settings import EvalSettings
 from eval.types import History
 from memory.search.scoring import FACTORS
 from support.invented_history import PROBES, life
+from test_eval_execute import children, command, is_running, wait_for
 
 NAMES = st.lists(st.text("abcde", min_size=1, max_size=3), min_size=1, max_size=8, unique=True)
 
@@ -251,3 +254,13 @@ def test_one_benchmark_alone_cannot_be_left_out(evaluator, monkeypatch):
     monkeypatch.setattr(measure, "available", lambda evaluator, lines: [(lines[0], Path())])
     with pytest.raises(measure.TooFewBenchmarks):
         measure.measure(evaluator, 1, lambda label, done, total: None)
+
+
+@pytest.mark.slow
+def test_the_workers_of_a_killed_command_end_with_it(tmp_path):
+    killed = command(tmp_path, "tune", "--jobs", "2", "--limit", "2")
+    wait_for(lambda: len(children(killed.pid)) >= 3)  # two workers, and what keeps count of their resources
+    workers = children(killed.pid)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    wait_for(lambda: not any(is_running(pid) for pid in workers), 60)

@@ -67,15 +67,17 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges of the same answers agree, over the `n` answers that both scored.
+    """How far judges or raters of the same things agree, over the `n` that two or more of them scored.
 
-    `share` is the share of equal verdicts, `kappa` is Cohen's kappa (Cohen 1960), which corrects it for chance. Both
-    are None where `n` is 0; kappa also where all verdicts are the same.
+    `share` is the share of equal verdicts of two judges, and `kappa` Cohen's (1960), which corrects it for chance; the
+    mean over pairs of raters. `alpha` is Krippendorff's for numbers (2004), whatever the number of raters. None where
+    it is not measured, or all marks are the same, so that there is nothing to agree on.
     """
 
     n: int
-    share: float | None
-    kappa: float | None
+    share: float | None = None
+    kappa: float | None = None
+    alpha: float | None = None
 
 
 class Judge:
@@ -98,17 +100,26 @@ class Judge:
 
         Raises `CacheUnusable` if the cache's file cannot be read or written.
         """
-        verdict = self._verdict(probe, prediction)
-        return self._with_criteria(verdict, probe, prediction) if self.criteria else verdict
-
-    def _verdict(self, probe: Probe, prediction: Prediction) -> Verdict:
         by_rubric = bool(probe.gold.rubric)
         if probe.gold.answerable and not probe.gold.answers and not by_rubric:
             return Verdict("unscored", self.name, "there is no gold answer to compare with")
         if prediction.unreadable:
-            return Verdict("wrong", self.name, "the reader's reply could not be read", 0.0 if by_rubric else None)
+            reason, score = "the reader's reply could not be read", 0.0 if by_rubric else None
+            return Verdict("wrong", self.name, reason, score, dict.fromkeys((c.name for c in self.criteria), 0.0))
+        verdict = self._verdict(probe, prediction)
+        if verdict.state == "unscored" or not self.criteria:
+            return verdict
         try:
-            if by_rubric:
+            scores, reply = rubric.score_criteria(probe, prediction, self.criteria, self._reply)
+        except ModelFailed:
+            self.spent.failed += 1
+            return verdict
+        self.spent.unreadable += None in scores.values()
+        return replace(verdict, reply=f"{verdict.reply}\n{reply}", criteria=scores)
+
+    def _verdict(self, probe: Probe, prediction: Prediction) -> Verdict:
+        try:
+            if probe.gold.rubric:
                 score, reply, reported = rubric.score(probe, prediction, self._reply)
                 return Verdict("right" if score == 1 else "wrong", self.name, reply, score, reported)
             reply = self._reply(judging_prompt(probe, prediction), SCHEMA, MAX_TOKENS)
@@ -121,20 +132,6 @@ class Judge:
         except ModelFailed as fault:
             self.spent.failed += 1
             return Verdict("unscored", self.name, str(fault))
-
-    def _with_criteria(self, verdict: Verdict, probe: Probe, prediction: Prediction) -> Verdict:
-        """The verdict with the scores of the criteria; without any where the judge gives no reply."""
-        if verdict.state == "unscored":
-            return verdict
-        if prediction.unreadable:
-            return replace(verdict, criteria=dict.fromkeys((criterion.name for criterion in self.criteria), 0.0))
-        try:
-            scores, reply = rubric.score_criteria(probe, prediction, self.criteria, self._reply)
-        except ModelFailed:
-            self.spent.failed += 1
-            return verdict
-        self.spent.unreadable += None in scores.values()
-        return replace(verdict, reply=f"{verdict.reply}\n{reply}", criteria=scores)
 
     def _reply(self, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> str:
         key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()
@@ -202,11 +199,14 @@ def read_verdict(reply: str) -> Literal["right", "wrong"] | None:
 
 def agreement(pairs: Iterable[tuple[Verdict, Verdict]]) -> Agreement:
     """How far two judges agree, over the pairs in which both give a verdict."""
-    from sklearn.metrics import accuracy_score, cohen_kappa_score
-
     states = [(a.state, b.state) for a, b in pairs if {a.state, b.state} <= {"right", "wrong"}]
-    if not states:
-        return Agreement(0, None, None)
-    first, second = zip(*states, strict=True)
-    kappa = float(cohen_kappa_score(first, second)) if len({*first, *second}) > 1 else None
-    return Agreement(len(states), float(accuracy_score(first, second)), kappa)
+    share = sum(a == b for a, b in states) / len(states) if states else None
+    return Agreement(len(states), share, kappa(states))
+
+
+def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Cohen's kappa of two raters' marks; None where all are the same."""
+    from sklearn.metrics import cohen_kappa_score
+
+    differ = len({mark for pair in pairs for mark in pair}) > 1
+    return float(cohen_kappa_score(*zip(*pairs, strict=True))) if differ else None

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
 from eval.play.models import Models
-from eval.play.pooled import Part
 from eval.play.prediction import make_prediction, with_own_answer, with_time_range
-from eval.play.searchers import WHOLE, ExperimentSearcher
+from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
 from eval.play.systems.contract import MEMOIR, Chat
 from eval.play.systems.registry import open_system
-from eval.play.systems.searcher import SystemSearcher, to_sessions
 from eval.play.understanding.time_range import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.runs.run import read_before
@@ -94,10 +92,13 @@ class MemoryUnderTest:
 
     # --- storing
 
-    def start_part(self, part: Part) -> None:
-        """Turn to the next history of a pool: its word weights and its gold apply to what is remembered from here."""
+    def start_part(self, part: History, own: History) -> None:
+        """Turn to the next history of a pool: its word weights and its gold apply to what is remembered from here.
+
+        The gold is under pooled ids and under the history's own.
+        """
         self._rewriter = SessionRewriter(self.experiment, part.sessions)
-        self._golds = part.golds
+        self._golds = tuple(probe.gold for probe in (*part.probes, *own.probes))
 
     def remember(self, sessions: Iterable[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
         """Store sessions, in order of time, and memories that no session said; skip what is stored already.
@@ -186,7 +187,7 @@ class MemoryUnderTest:
 
     # --- asking
 
-    def ask(self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = ()) -> Prediction:
+    def ask(self, probe: Probe, question: str = "") -> Prediction:
         """Ask a probe as of its date, in other words if `question` is given; store nothing of it.
 
         As in DialSim's program, the search gets the question alone; a chat model that reads sees the choices, too. The
@@ -203,7 +204,7 @@ class MemoryUnderTest:
         self._searcher.query = probe.query or (question or probe.question if self.experiment.words == "spaces" else "")
         started = time.perf_counter()
         read = self._read_times(question or probe.question, probe.asked_at)
-        message, assistant, own = self._message(probe, question, dialogue, read), self._assistant, None
+        message, assistant, own = self._message(probe, question, read), self._assistant, None
         if isinstance(self._searcher, SystemSearcher):
             own = self._searcher.answer(message.with_choices or message.text, message.as_of)
         if own is not None:
@@ -222,21 +223,20 @@ class MemoryUnderTest:
             prediction = with_own_answer(prediction, probe, own, self.experiment.system)
         return with_time_range(prediction, read) if read else prediction
 
-    def _message(
-        self, probe: Probe, question: str = "", dialogue: Sequence[TurnDraft] = (), read: TimeRange | None = None
-    ) -> Ask:
-        asked = question or probe.question
+    def _message(self, probe: Probe, question: str = "", read: TimeRange | None = None) -> Ask:
+        asked, given = question or probe.question, self.experiment.given
         shown = probe.shown or show(asked, probe.choices, self.experiment.simulation.answers)
         return Ask(
             self._persona,
             asked,
             probe.asked_at,
             "probe",
-            tuple(dialogue) or self._dialogue_before(probe),
+            self._dialogue_before(probe),
             remember=False,
             times=read.times if read else self._evidence_times(probe.gold),
-            handed_in=self._hands_in(probe),
-            only_found=self.experiment.given != "memory",
+            # A setting of the benchmark, or nothing beside it, stands in for what the memory finds.
+            handed_in=given.startswith(SETTING) or (given == "nothing" and bool(probe.candidates)),
+            only_found=given != "memory",
             with_choices=shown if shown != asked else "",
             stores=self._stores(asked),
         )
@@ -254,11 +254,6 @@ class MemoryUnderTest:
             return lambda memory: (memory.store, self._ids.units_of(memory)) in read
         named = self._candidates(probe) if given.startswith(SETTING) else self._evidence(probe.gold)
         return lambda memory: self._ids.holds_any(memory, named)
-
-    def _hands_in(self, probe: Probe) -> bool:
-        """Whether a setting of the benchmark, or nothing beside it, stands in for what the memory finds."""
-        given = self.experiment.given
-        return given.startswith(SETTING) or (given == "nothing" and bool(probe.candidates))
 
     def _candidates(self, probe: Probe) -> tuple[str, ...]:
         given = self.experiment.given

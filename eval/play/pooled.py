@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from eval.play.ids import NOBODY
-from eval.types import Gold, History, Probe
+from eval.types import History, Probe
 from memory.bank import rows
 from memory.errors import MemoirError
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
@@ -26,25 +27,15 @@ class CannotPool(MemoirError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What one history adds to a pool, under pooled ids; `golds` are under pooled ids and under its own."""
-
-    sessions: tuple[SessionDraft, ...]
-    memories: tuple[MemoryDraft, ...]
-    probes: tuple[Probe, ...]
-    golds: tuple[Gold, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Pool(History):
     """Many histories as one. It holds the probes; sessions are read again, one history at a time."""
 
     read: Read = field(default=lambda: iter(()))
 
-    def parts(self) -> Iterator[Part]:
-        """Each history's part, in the file's order."""
+    def parts(self) -> Iterator[tuple[History, History]]:
+        """What each history adds, under pooled ids, and the history itself, in the file's order."""
         known = _PooledIds()
-        return (known.part(history) for history in self.read())
+        return ((known.part(history), history) for history in self.read())
 
 
 def pool(read: Read) -> Pool:
@@ -65,62 +56,37 @@ class _PooledIds:
     stored: dict[str, str] = field(default_factory=dict)
     probes: set[str] = field(default_factory=set)
 
-    def part(self, history: History) -> Part:
+    def part(self, history: History) -> History:
         """A history's part, without what an earlier history holds too."""
-        names = _Names(history.id)
-        sessions = [self._session(session, n, names) for n, session in enumerate(history.sessions, start=1)]
-        memories = [self._memory(memory, n, names) for n, memory in enumerate(history.memories, start=1)]
-        probes = tuple(self._probe(probe, names) for probe in history.probes)
-        return Part(
-            tuple(filter(None, sessions)),
-            tuple(filter(None, memories)),
-            probes,
-            tuple(probe.gold for probe in (*probes, *history.probes)),
-        )
+        sessions, turns, memories = dict[str, str](), dict[str, str](), dict[str, str]()
+        told, known = list[SessionDraft](), list[MemoryDraft]()
+        for place, session in enumerate(history.sessions, start=1):
+            own = f"{history.id}/{session.external_id or f'session {place}'}"
+            words = [(turn.speaker, turn.text, rows.format_time(turn.said_at)) for turn in session.turns]
+            name = self.stored.setdefault(rows.digest(rows.format_time(session.started_at), words), own)
+            sessions[session.external_id] = name
+            units = {f"{name}/{n}": turn for n, turn in enumerate(session.turns, start=1)}
+            turns |= {turn.external_id: unit for unit, turn in units.items()}
+            if name == own:
+                renamed = tuple(replace(turn, external_id=unit) for unit, turn in units.items())
+                told.append(replace(session, external_id=own, turns=renamed))
+        for place, memory in enumerate(history.memories, start=1):
+            own = f"{history.id}/{memory.external_id or f'memory {place}'}"
+            name = self.stored.setdefault(rows.memory_identity(replace(memory, external_id="")), own)
+            memories[memory.external_id] = name
+            if name == own:
+                known.append(replace(memory, external_id=own))
+        names = {"turns": memories | turns, "sessions": sessions, "items": sessions | memories}
+        names |= {"user_turns": turns, "user_sessions": sessions}
+        probes = tuple(self._probe(probe, history.id, names) for probe in history.probes)
+        return replace(history, sessions=tuple(told), memories=tuple(known), probes=probes)
 
-    def _session(self, session: SessionDraft, place: int, names: _Names) -> SessionDraft | None:
-        own = f"{names.history}/{session.external_id or f'session {place}'}"
-        words = [(turn.speaker, turn.text, rows.format_time(turn.said_at)) for turn in session.turns]
-        name = self.stored.setdefault(rows.digest(rows.format_time(session.started_at), words), own)
-        names.sessions[session.external_id] = name
-        units = [f"{name}/{n}" for n in range(1, len(session.turns) + 1)]
-        names.turns.update(zip((turn.external_id for turn in session.turns), units, strict=True))
-        if name != own:
-            return None
-        turns = zip(session.turns, units, strict=True)
-        return replace(session, external_id=own, turns=tuple(replace(turn, external_id=u) for turn, u in turns))
-
-    def _memory(self, memory: MemoryDraft, place: int, names: _Names) -> MemoryDraft | None:
-        own = f"{names.history}/{memory.external_id or f'memory {place}'}"
-        name = self.stored.setdefault(rows.memory_identity(replace(memory, external_id="")), own)
-        names.memories[memory.external_id] = name
-        return replace(memory, external_id=own) if name == own else None
-
-    def _probe(self, probe: Probe, names: _Names) -> Probe:
-        name = f"{names.history}/{probe.id}" if probe.id in self.probes else probe.id
+    def _probe(self, probe: Probe, history: str, names: Mapping[str, Mapping[str, str]]) -> Probe:
+        """A probe with its evidence under pooled ids, by field; an unknown id gets the history's as its prefix."""
+        gold: dict[str, Any] = {
+            level: tuple(dict.fromkeys(pooled.get(i, f"{history}/{i}") for i in getattr(probe.gold, level)))
+            for level, pooled in names.items()
+        }
+        name = f"{history}/{probe.id}" if probe.id in self.probes else probe.id
         self.probes.add(name)
-        return replace(probe, id=name, gold=names.gold(probe.gold))
-
-
-@dataclass
-class _Names:
-    """One history's own ids and their pooled ids."""
-
-    history: str
-    sessions: dict[str, str] = field(default_factory=dict)
-    turns: dict[str, str] = field(default_factory=dict)
-    memories: dict[str, str] = field(default_factory=dict)
-
-    def gold(self, gold: Gold) -> Gold:
-        """The evidence under pooled ids; an unknown id gets the history's as its prefix."""
-        return replace(
-            gold,
-            turns=self._of(gold.turns, self.memories | self.turns),
-            sessions=self._of(gold.sessions, self.sessions),
-            items=self._of(gold.items, self.sessions | self.memories),
-            user_turns=self._of(gold.user_turns, self.turns),
-            user_sessions=self._of(gold.user_sessions, self.sessions),
-        )
-
-    def _of(self, ids: tuple[str, ...], names: Mapping[str, str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(names.get(i, f"{self.history}/{i}") for i in ids))
+        return replace(probe, id=name, gold=replace(probe.gold, **gold))

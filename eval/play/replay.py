@@ -77,8 +77,8 @@ def count_asked(history: History, experiment: Experiment) -> int:
 def _store(home: Path, history: History, experiment: Experiment, models: Models, costs: Costs) -> MemoryUnderTest:
     memory = MemoryUnderTest(home, history, experiment, models, costs)
     if isinstance(history, Pool):
-        for part in history.parts():
-            memory.start_part(part)
+        for part, own in history.parts():
+            memory.start_part(part, own)
             memory.remember(part.sessions, part.memories)
     else:
         memory.remember(history.sessions, history.memories)

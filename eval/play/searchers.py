@@ -1,31 +1,38 @@
-"""A searcher that finds what an experiment gives the reader.
+"""Searchers that find what an experiment gives the reader, by Memoir's own search or by another memory system.
 
-It may adjust what the memory finds before the best are taken: memories fade, or those of another time are dropped. Or
-it gives the reader nothing, everything, the latest, the evidence, all but it, or the candidates of a benchmark. That
-bounds what retrieval contributes: "nothing" is the reader alone, "oracle" is retrieval that never fails.
+What the memory finds may be adjusted before the best are taken: memories fade, or those of another time are dropped. Or
+the reader gets nothing, everything, the latest, the evidence, all but it, or the candidates of a benchmark. That bounds
+what retrieval contributes: "nothing" is the reader alone, "oracle" is retrieval that never fails.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from eval.metrics.answers import contains, f1
+from eval.play.ids import UNDATED
+from eval.play.systems.contract import Chat, Found, MemorySystem, Session, Turn
 from eval.runs.experiment import Experiment
 from graph.understanding.times import is_of_time
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
 from memory.search.scoring import SearchSettings, Subject
 from memory.search.searcher import Searcher, View
-from memory.types import Hit, Memory, Store
+from memory.search.tokens import words
+from memory.types import Hit, Memory, MemoryDraft, SessionDraft, Store
 
 WHOLE = ("everything", "recent")
 """What leaves no memory out."""
 
 DAY = timedelta(days=1)
 
-Adjust = Callable[[Hit, datetime, Subject], Hit]
-"""Changes a hit of a question that is asked at a moment and about a subject."""
+DEPTH = 100
+"""Texts that a system is asked for: enough to see 50 turns, and some that were said later or belong to no turn."""
+
+LEAST_F1 = 0.5
+"""Least F1 of the words of a text and a turn from which the one may come from the other."""
 
 
 class ExperimentSearcher(Searcher):
@@ -59,14 +66,31 @@ class ExperimentSearcher(Searcher):
             return self._select(persona_id, views, as_of)
         if self.experiment.words == "spaces":
             return _best(self._by_spaces(persona_id, as_of), settings.k)
-        adjusted = adjustments(self.experiment) if given == "memory" else ()
-        ranked = replace(settings, k=max(settings.k, settings.depth)) if adjusted else settings
+        is_adjusted = given == "memory" and (self.experiment.strength_days or self.experiment.outside == "dropped")
+        ranked = replace(settings, k=max(settings.k, settings.depth)) if is_adjusted else settings
         hits = super().search(persona_id, views, as_of, ranked, subject)
         if given == "wrong":
             return tuple(hit for hit in hits if not self.is_named(hit.memory))
-        for adjust in adjusted:
-            hits = tuple(adjust(hit, as_of, subject) for hit in hits)
-        return _best(hits, settings.k) if adjusted else hits
+        return _best([self._adjust(hit, as_of, subject) for hit in hits], settings.k) if is_adjusted else hits
+
+    def _adjust(self, hit: Hit, as_of: datetime, subject: Subject) -> Hit:
+        """Let a hit fade, or drop it if it is outside the times that a question surely asks about.
+
+        A score is multiplied by R = exp(-t / S), t days after the memory was said, as MemoryBank forgets (Zhong et al.
+        2024). MemoryBank starts at a strength of S = 1 and adds 1 whenever a memory is recalled. Here nothing is
+        recalled before the question that is asked, so that one strength holds for all, and answers do not depend on the
+        order of the questions. What has no time does not fade. MemoryBank forgets by chance with a probability of
+        1 - R; a factor needs no chance. Times are as in LongMemEval, section 5.4.
+        """
+        said_at, strength_days = hit.memory.said_at, self.experiment.strength_days
+        if strength_days:
+            retention = math.exp(-((as_of - said_at) / DAY) / strength_days) if said_at else 1.0
+            scores = {**hit.scores, "retention": round(retention, 4)}
+            hit = replace(hit, score=hit.score * retention, scores=scores)
+        spans = subject.sure_spans if self.experiment.outside == "dropped" else ()
+        if spans and not any(is_of_time(hit.memory, span) for span in spans):
+            hit = replace(hit, dropped="time", why="outside the time asked about")
+        return hit
 
     def _select(self, persona_id: int, views: Sequence[View], as_of: datetime) -> tuple[Hit, ...]:
         """Memories that were known by `as_of`, in order of time, scored by the cosine to the question.
@@ -113,31 +137,103 @@ def _best(hits: Sequence[Hit], k: int) -> tuple[Hit, ...]:
     return tuple(sorted(taken, key=lambda hit: not hit.kept))
 
 
-def adjustments(experiment: Experiment) -> list[Adjust]:
-    """What the settings of an experiment adjust."""
-    fading = [fading_by(experiment.strength_days)] if experiment.strength_days else []
-    return [*fading, *([drop_outside] if experiment.outside == "dropped" else [])]
+# --- other memory systems
 
 
-def fading_by(strength_days: float) -> Adjust:
-    """Multiply a score by R = exp(-t / S), t days after the memory was said, as MemoryBank forgets (Zhong et al. 2024).
+def to_sessions(drafts: Iterable[SessionDraft], facts: Iterable[MemoryDraft]) -> list[Session]:
+    """What a system is told, in the order of time, first what has none; what nobody said is a session of one turn."""
+    sessions = []
+    for draft in drafts:
+        turns = (Turn(t.external_id, t.speaker, t.text, t.said_at or draft.started_at) for t in draft.turns)
+        sessions.append(Session(draft.external_id, draft.started_at, tuple(turns)))
+    for fact in facts:
+        moment = fact.said_at or (fact.event.start if fact.event else None)
+        sessions.append(Session(fact.external_id, moment, (Turn(fact.external_id, fact.speaker, fact.text, moment),)))
+    return sorted(sessions, key=lambda session: session.started_at or UNDATED)
 
-    MemoryBank starts at a strength of S = 1 and adds 1 whenever a memory is recalled. Here nothing is recalled before
-    the question that is asked, so that one strength holds for all, and answers do not depend on the order of the
-    questions. What has no time does not fade. MemoryBank forgets by chance with a probability of 1 - R; a factor needs
-    no chance.
+
+class SystemSearcher(ExperimentSearcher):
+    """Searches with a system, whose order and scores its hits keep; "dense" is their cosine, which the reader uses."""
+
+    def __init__(
+        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, chat: Chat
+    ) -> None:
+        super().__init__(bank, embedder, experiment)
+        self.system, self.chat = system, chat
+        self._told_in: dict[str, list[Memory]] = {}
+
+    def bank_changed(self) -> None:
+        """Read the bank again at the next question."""
+        self._told_in.clear()
+
+    def search(
+        self,
+        persona_id: int,
+        views: Sequence[View],
+        as_of: datetime,
+        settings: SearchSettings | None = None,
+        subject: Subject | None = None,
+    ) -> tuple[Hit, ...]:
+        """What the system finds of what was known; the best `k` are read, the others are ranked."""
+        if not views or self.experiment.given == "nothing":
+            return ()
+        views = self.views([self.query]) if self.query else views
+        known = {
+            turn: memories
+            for turn, memories in self._by_turn(persona_id).items()
+            if memories[0].said_at is None or memories[0].said_at <= as_of
+        }
+        scores: dict[int, tuple[Memory, float]] = {}
+        for found in self.system.search(views[0].text, as_of, DEPTH):
+            for memory in self._told(found, known):
+                scores.setdefault(memory.id, (memory, found.score))
+        most = (settings or SearchSettings()).k
+        hits = [Hit(memory, score, {}) for memory, score in scores.values()]
+        near = self.embedder.encode_document([hit.memory.key for hit in hits[:most]]) @ views[0].vector
+        read = [replace(h, scores={"dense": round(float(c), 4)}) for h, c in zip(hits[:most], near, strict=True)]
+        return (*read, *(replace(h, dropped="rank", why=f"not among the {most} best") for h in hits[most:]))
+
+    def answer(self, question: str, as_of: datetime) -> str | None:
+        """The system's own answer, where the experiment asks for it and there is one."""
+        is_wanted = self.experiment.answered_by == "system" and self.experiment.pipeline.reader != "none"
+        answer: Callable[[str, datetime], str | None] | None = getattr(self.system, "answer", None)
+        return answer(question, as_of) if is_wanted and answer else None
+
+    def _told(self, found: Found, known: Mapping[str, Sequence[Memory]]) -> list[Memory]:
+        """The memories that a text comes from, by the ids of its turns or else by its words."""
+        self.chat.costs.found += 1
+        turns: Sequence[str] = found.turns
+        if not turns:
+            match = matched(found.text, {turn: " ".join(m.text for m in memories) for turn, memories in known.items()})
+            turns = (match,) if match else ()
+        self.chat.costs.matched += any(turn in self._told_in for turn in turns)
+        return [memory for turn in turns for memory in known.get(turn, ())]
+
+    def _by_turn(self, persona_id: int) -> Mapping[str, Sequence[Memory]]:
+        """What the bank holds, by the ids that the system was given; a long turn is several memories."""
+        if not self._told_in:
+            memories = {memory.id: memory for memory in self.bank.memories(persona_id)}
+            said = sorted(number for number, memory in memories.items() if memory.store == "dialogue")
+            origins = self.bank.origins(persona_id, said)
+            for number, memory in sorted(memories.items()):
+                name = origins[number][0].external_id if number in origins else memory.external_id
+                if name:
+                    self._told_in.setdefault(name, []).append(memory)
+        return self._told_in
+
+
+def matched(text: str, turns: Mapping[str, str]) -> str | None:
+    """The id of the turn that a text comes from, of turns by id; None if of none.
+
+    That is the first turn whose words the text has all in a row, or that has all of the text's; else the turn with the
+    greatest F1 of words, if it is at least a half.
     """
-
-    def fade(hit: Hit, as_of: datetime, subject: Subject) -> Hit:
-        said_at = hit.memory.said_at
-        retention = math.exp(-((as_of - said_at) / DAY) / strength_days) if said_at else 1.0
-        return replace(hit, score=hit.score * retention, scores={**hit.scores, "retention": round(retention, 4)})
-
-    return fade
-
-
-def drop_outside(hit: Hit, as_of: datetime, subject: Subject) -> Hit:
-    """Drop what is not of the times that a question surely asks about (LongMemEval, section 5.4)."""
-    spans = subject.sure_spans
-    is_outside = spans and not any(is_of_time(hit.memory, span) for span in spans)
-    return replace(hit, dropped="time", why="outside the time asked about") if is_outside else hit
+    own = words(text)
+    if not own:
+        return None
+    split = {turn: words(told) for turn, told in turns.items()}
+    for turn, told in split.items():
+        if told and (contains(told, own) or contains(own, told)):
+            return turn
+    best = max(split, key=lambda turn: f1(own, split[turn]), default=None)
+    return best if best is not None and f1(own, split[best]) >= LEAST_F1 else None

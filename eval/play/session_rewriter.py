@@ -7,7 +7,7 @@ centroid of the TF-IDF vectors (Radev et al. 2004).
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -53,51 +53,49 @@ class SessionRewriter:
 
     def rewrite(self, session: SessionDraft) -> tuple[SessionDraft, dict[str, tuple[str, ...]]]:
         """Return the session as it is stored, and which turns each of its stored turns holds, by external ids."""
-        weights = self._weights(session)
-        stored = self._stored_turns(session, weights)
+        weights = None
+        if self._counts is not None:
+            before = bisect_left(self._starts, session.started_at or UNDATED)
+            weights = self._counts.weights(before, [turn.text for turn in session.turns])
+        stored = list(self._stored_turns(session, weights))
         keeps_turns = self.granularity == "turn" and not self.by_user
         turns, learned = [], list(session.learned) if keeps_turns else []
         for place, (turn, _) in enumerate(stored):
-            said_at = turn.said_at or session.started_at
-            words = turn.key or turn.text
-            addition = self._addition(replace(turn, text=words), said_at, weights)
-            if addition == words:
-                addition = ""
-            if addition and not self.key.startswith(ADDED):
-                turns.append(replace(turn, key=addition))
-                continue
-            merged = addition and not self.separate
-            turns.append(replace(turn, key=f"{addition}\n{words}") if merged else turn)
-            if addition and self.separate:
-                learned.append(LearnedMemory(_extra_key(turn, addition, said_at), (Quote(place, turn.text),)))
+            said_at, words = turn.said_at or session.started_at, turn.key or turn.text
+            addition, key = self._addition(replace(turn, text=words), said_at, weights), turn.key
+            if addition and addition != words:
+                if not self.key.startswith(ADDED):
+                    key = addition
+                elif not self.separate:
+                    key = f"{addition}\n{words}"
+                else:
+                    learned.append(LearnedMemory(_extra_key(turn, addition, said_at), (Quote(place, turn.text),)))
+            turns.append(replace(turn, key=key))
         holds = {turn.external_id: ids for turn, ids in stored}
         return replace(session, turns=tuple(turns), learned=tuple(learned)), holds
 
-    def _weights(self, session: SessionDraft) -> TermWeights | None:
-        if self._counts is None:
-            return None
-        return self._counts.weights(
-            bisect_left(self._starts, session.started_at or UNDATED), [turn.text for turn in session.turns]
-        )
-
-    def _stored_turns(self, session: SessionDraft, weights: TermWeights | None) -> list[StoredTurn]:
+    def _stored_turns(self, session: SessionDraft, weights: TermWeights | None) -> Iterator[StoredTurn]:
         if self.granularity == "turn":
-            return [(turn, (turn.external_id,)) for turn in session.turns if not self.by_user or turn.role == "user"]
-        in_sessions = self.granularity in WHOLE_SESSIONS
-        groups = [list(session.turns)] if in_sessions else _rounds(session.turns)
-        stored = [_joined(group) for group in groups if group]
-        if self.granularity == "facts":
-            told = [_facts_of(group, session.started_at, self.by_user) for group in groups if group]
-            return [(replace(turn, text=text), ids) for (turn, ids), text in zip(stored, told, strict=True) if text]
-        if self.by_user:
-            keys = [" ".join(turn.text for turn in group if turn.role == "user") for group in groups if group]
-            stored = [(replace(turn, key=key), ids) for (turn, ids), key in zip(stored, keys, strict=True) if key]
-        if self.is_summed_up:
-            return [(self._summed_up(turn, weights), ids) for turn, ids in stored]
-        return stored
+            yield from ((turn, (turn.external_id,)) for turn in session.turns if self._is_indexed(turn))
+            return
+        groups = [list(session.turns)] if self.granularity in WHOLE_SESSIONS else _rounds(session.turns)
+        for group in filter(None, groups):
+            turn, own = _joined(group), filter(self._is_indexed, group)
+            if self.granularity == "facts":
+                told = " ".join(filter(None, (_facts(each, each.said_at or session.started_at) for each in own)))
+                turn = replace(turn, text=told)
+            else:
+                told = " ".join(each.text for each in own)
+                turn = replace(turn, key=told) if self.by_user else turn
+            if not told and (self.by_user or self.granularity == "facts"):
+                continue
+            if self.is_summed_up:
+                text, key = self._summary(turn.text, weights) or turn.text, self._summary(turn.key, weights)
+                turn = replace(turn, text=text, key=key)
+            yield turn, tuple(each.external_id for each in group)
 
-    def _summed_up(self, turn: TurnDraft, weights: TermWeights | None) -> TurnDraft:
-        return replace(turn, text=self._summary(turn.text, weights) or turn.text, key=self._summary(turn.key, weights))
+    def _is_indexed(self, turn: TurnDraft) -> bool:
+        return not self.by_user or turn.role == "user"
 
     def _addition(self, turn: TurnDraft, said_at: datetime | None, weights: TermWeights | None) -> str:
         kind = self.key.removeprefix(ADDED)
@@ -123,17 +121,11 @@ def _rounds(turns: Iterable[TurnDraft]) -> list[list[TurnDraft]]:
     return rounds
 
 
-def _joined(turns: Sequence[TurnDraft]) -> StoredTurn:
+def _joined(turns: Sequence[TurnDraft]) -> TurnDraft:
     text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
     times = [turn.said_at for turn in turns if turn.said_at is not None]
     # Dated by its last turn: a round or session is not known before its end.
-    joined = replace(turns[0], text=text, said_at=max(times, default=None))
-    return joined, tuple(turn.external_id for turn in turns)
-
-
-def _facts_of(turns: Sequence[TurnDraft], started_at: datetime | None, by_user: bool) -> str:
-    told = (_facts(turn, turn.said_at or started_at) for turn in turns if turn.role == "user" or not by_user)
-    return " ".join(text for text in told if text)
+    return replace(turns[0], text=text, said_at=max(times, default=None))
 
 
 def _extra_key(turn: TurnDraft, addition: str, said_at: datetime | None) -> MemoryDraft:

@@ -6,12 +6,13 @@ import asyncio
 import random
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field, create_model
 
+from eval.judging.judge import Spent
 from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Rating, Reply, by_question
 from graph.models.calls import Completion, ModelFailed
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
@@ -42,23 +43,14 @@ class Choice(StrictReply):
     closest: str
 
 
-@dataclass
-class Counts:
-    """Replies of the model: `asked` for, `unreadable` (nothing is filled in then), and `failed` without any."""
-
-    asked: int = 0
-    unreadable: int = 0
-    failed: int = 0
-
-
 def rate(
     replies: Sequence[Reply], model: BaseChatModel, watch: Callable[[int, int], None], seed: int = 0
-) -> tuple[dict[str, Rating], Counts]:
+) -> tuple[dict[str, Rating], Spent]:
     """Rate these replies by id, and choose the closest where a question has several, in random order.
 
-    What the model does not say in the form that is asked for stays empty.
+    What the model does not say in the form that is asked for stays empty, and counts as unreadable.
     """
-    counts, shuffled = Counts(), random.Random(seed)
+    counts, shuffled, done = Spent(), random.Random(seed), count(1)
     ratings: dict[str, Rating] = {}
     for own in by_question(replies).values():
         own = shuffled.sample(own, len(own))
@@ -67,7 +59,7 @@ def rate(
             scores = _ask(model, _score_prompt(reply), Scores, counts)
             if rating := (scores.model_dump() if scores else {}) | marks.get(reply.id, {}):
                 ratings[reply.id] = rating
-            watch(len(ratings), len(replies))
+            watch(next(done), len(replies))
     return ratings, counts
 
 
@@ -84,7 +76,7 @@ def _score_prompt(reply: Reply) -> str:
     )
 
 
-def _choose(replies: Sequence[Reply], model: BaseChatModel, counts: Counts) -> dict[str, dict[str, str]]:
+def _choose(replies: Sequence[Reply], model: BaseChatModel, counts: Spent) -> dict[str, dict[str, str]]:
     letters = {chr(ord("A") + n): reply for n, reply in enumerate(replies)}
     listed = "\n".join(f"Reply {letter}: {quoted(reply.text)}" for letter, reply in letters.items())
     choice = _ask(model, PROMPTS["choose"].format(said=quoted(replies[0].said), replies=listed), Choice, counts)
@@ -100,7 +92,7 @@ def _choose(replies: Sequence[Reply], model: BaseChatModel, counts: Counts) -> d
 Shape = TypeVar("Shape", bound=StrictReply)
 
 
-def _ask(model: BaseChatModel, prompt: str, shape: type[Shape], counts: Counts) -> Shape | None:
+def _ask(model: BaseChatModel, prompt: str, shape: type[Shape], counts: Spent) -> Shape | None:
     replies: list[Completion] = []
     try:
         return asyncio.run(ask_for_json(model, [("human", prompt)], shape, replies, max_tokens=MAX_TOKENS))
@@ -110,4 +102,6 @@ def _ask(model: BaseChatModel, prompt: str, shape: type[Shape], counts: Counts) 
         counts.failed += 1
     finally:
         counts.asked += max(1, len(replies))
+        counts.tokens_in += sum(reply.tokens_in for reply in replies)
+        counts.tokens_out += sum(reply.tokens_out for reply in replies)
     return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eval.judging.judge import Agreement, kappa
 from eval.metrics.intervals import INTERVALS, mean_figures
 from eval.rating.sheet import HIGHEST, SCORES, Filled, Reply, by_question
 from eval.reporting.render import format_figure, markdown_table
@@ -28,19 +29,6 @@ class Match:
     losses: int
     ties: int
     p: float
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far the raters agree on a column, over the `n` replies (or questions) that two or more of them rated.
-
-    `alpha` is Krippendorff's for numbers (2004), whatever the number of raters; `kappa` Cohen's (1960) for marks,
-    the mean over pairs of raters. None where all ratings are the same, so that there is nothing to agree on.
-    """
-
-    n: int
-    alpha: float | None = None
-    kappa: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +103,9 @@ def _marks(sheet: Filled, name: str) -> Marks:
 
 
 def _agreement_of_marks(raters: Sequence[Marks]) -> Agreement:
-    from sklearn.metrics import cohen_kappa_score
-
-    shared = [things for n, a in enumerate(raters) for things in a if any(things in b for b in raters[n + 1 :])]
-    kappas = []
-    for a, b in combinations(raters, 2):
-        both = [(str(a[thing]), str(b[thing])) for thing in a if thing in b]
-        if len({mark for pair in both for mark in pair}) > 1:
-            kappas.append(float(cohen_kappa_score(*zip(*both, strict=True))))
-    return Agreement(len(set(shared)), kappa=_mean(kappas))
+    both = [{thing: (str(a[thing]), str(b[thing])) for thing in a if thing in b} for a, b in combinations(raters, 2)]
+    kappas = [found for marks in both if (found := kappa(list(marks.values()))) is not None]
+    return Agreement(len({thing for marks in both for thing in marks}), kappa=_mean(kappas))
 
 
 def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[Marks]:

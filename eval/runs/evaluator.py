@@ -20,7 +20,7 @@ from eval.play.pooled import pool
 from eval.play.replay import count_asked
 from eval.play.systems import registry
 from eval.play.understanding.trained_kinds import read_record
-from eval.runs.experiment import Experiment, UnknownSetting
+from eval.runs.experiment import Experiment, UnknownSetting, with_settings
 from eval.runs.halves import Half, half_folder, in_half, in_sample
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Runs, Spec, read_before
@@ -183,7 +183,7 @@ class Evaluator:
                 cache = Path(folder) / "embeddings.db"
             models = load_models(first.experiment, cache, encoder) if encoder is not None else None
             execute(
-                [(run, request.experiment) for run, request in rows.values()],
+                [(run, _with_quantization(request.experiment)) for run, request in rows.values()],
                 histories,
                 cache,
                 total=total,
@@ -222,7 +222,8 @@ class Evaluator:
         samples = run.samples()
         verdicts = {}
         for done, sample in enumerate(samples, start=1):
-            verdicts[sample.probe.id] = judge.judge(sample.probe, sample.prediction)
+            key = sample.prediction.history_id, sample.probe.id
+            verdicts[key] = judge.judge(sample.probe, sample.prediction)
             watch(done, len(samples))
         run.save_verdicts(verdicts)
         return judge.spent
@@ -233,14 +234,19 @@ def _resolved_settings(experiment: Experiment) -> dict[str, Any]:
 
     Four bits give other answers than sixteen, and the classifier may be trained again.
     """
-    settings = experiment.settings
+    settings = _with_quantization(experiment).settings
     if experiment.trained_classifier:
         folder = Path(experiment.trained_classifier)
         read_record(folder)
         settings["trained_classifier"] = f"{folder}, SHA-256 {checksum(folder)[:16]}"
-    if experiment.pipeline.model.startswith("hf:"):
-        settings["quantization"] = resolve_quantization(experiment.pipeline.quantization)
     return settings
+
+
+def _with_quantization(experiment: Experiment) -> Experiment:
+    """Name the quantization, so that every worker reads a model in the bits that the run records."""
+    if not experiment.pipeline.model.startswith("hf:"):
+        return experiment
+    return with_settings(experiment, [f"quantization={resolve_quantization(experiment.pipeline.quantization)}"])
 
 
 def _requested_benchmark(request: RunRequest) -> Benchmark:

@@ -31,10 +31,10 @@ from memory.errors import MemoirError
 from memory.types import Store
 
 _SAMPLE = TypeAdapter(Sample)
-_VERDICT = TypeAdapter(tuple[str, Verdict])
-Line = TypeVar("Line")
 Key = tuple[str, str]
 """A history's id and a probe's."""
+_VERDICT = TypeAdapter(tuple[Key | str, Verdict])
+Line = TypeVar("Line")
 
 
 class UnknownRun(MemoirError):
@@ -109,12 +109,13 @@ class Run:
 
         Without `words`, the texts for people (`shown`, `trace`) are left out, which takes a third of the memory.
         """
-        judged = self.verdicts()
+        judged = dict(self._lines("verdicts.jsonl", _VERDICT))
         samples: dict[Key, Sample] = {}
         for sample in self._lines("predictions.jsonl", _SAMPLE):
             prediction = sample.prediction if words else replace(sample.prediction, shown=(), trace=())
-            verdict = judged.get(sample.probe.id, sample.verdict)
-            samples[_key(sample)] = replace(sample, prediction=prediction, verdict=verdict)
+            key = _key(sample)
+            verdict = judged.get(key) or judged.get(sample.probe.id) or sample.verdict
+            samples[key] = replace(sample, prediction=prediction, verdict=verdict)
         return list(samples.values())
 
     def answered(self) -> set[Key]:
@@ -125,10 +126,6 @@ class Run:
         """The costs of the finished histories."""
         return list(self._lines("costs.jsonl", _COSTS))
 
-    def verdicts(self) -> dict[str, Verdict]:
-        """A judge's verdicts by probe id."""
-        return dict(self._lines("verdicts.jsonl", _VERDICT))
-
     def append_sample(self, sample: Sample) -> None:
         """Append a sample; it survives a kill of this process from then on."""
         self._append("predictions.jsonl", _SAMPLE.dump_json(sample))
@@ -137,8 +134,8 @@ class Run:
         """Append the costs of a history that is finished."""
         self._append("costs.jsonl", _COSTS.dump_json(costs))
 
-    def save_verdicts(self, verdicts: Mapping[str, Verdict]) -> None:
-        """Replace all verdicts by these."""
+    def save_verdicts(self, verdicts: Mapping[Key, Verdict] | Mapping[str, Verdict]) -> None:
+        """Replace all verdicts by these: of a history's probe, or of every probe with an id."""
         lines = b"".join(_VERDICT.dump_json(v) + b"\n" for v in verdicts.items())
         write_atomically(self.folder / "verdicts.jsonl", lines)
 

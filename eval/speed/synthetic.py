@@ -4,7 +4,7 @@ Content words come from the embedding model's word list, which is ordered by fre
 among function words, names and dates; half of a session's content words belong to its few topics. Turns have a median
 of 20 words and a long tail. Each session adds a fact or an event to the other stores.
 Since a million encodings take an hour, only the first texts get vectors of their own; the rest get mixtures of those
-(`Mixtures`), which are like real ones.
+(`mixtures`), which are like real ones.
 """
 
 import shutil
@@ -47,6 +47,9 @@ MEDIAN_LENGTH, SPREAD, LONGEST = 20, 0.7, 160
 
 SHARES = (0.52, 0.44, 0.03, 0.01)
 """Of function words, content words, names and dates among all words."""
+
+NOISE = 0.1
+"""What is added to a vector that is mixed of others."""
 
 CHUNK = 10_000
 """Vectors stored in one transaction."""
@@ -149,28 +152,18 @@ def _zipf(draw: np.random.Generator, n: int, ranks: int) -> NDArray[np.intp]:
     return np.asarray(FLATTEN * (1 + ranks / FLATTEN) ** draw.random(n) - FLATTEN).astype(np.intp)
 
 
-class Mixtures:
-    """Unit vectors with the mean and the spectrum of given ones.
+def mixtures(given: Vectors, n: int, draw: np.random.Generator) -> Vectors:
+    """Make n unit vectors with the mean and the spectrum of given ones; float32 of shape (n, d).
 
     Each is mean + sum of w_i * (given_i - mean) over three given vectors, with weights whose squares sum to 1, which
     keeps the covariance. Some lie close to one given vector, most between. A little noise keeps all different.
     """
-
-    NOISE = 0.1
-
-    def __init__(self, given: Vectors, seed: int = 0) -> None:
-        self._mean = given.mean(axis=0)
-        self._apart = given - self._mean
-        self._draw = np.random.default_rng([seed, 2])
-
-    def make(self, n: int) -> Vectors:
-        """Make the next n; float32 of shape (n, d)."""
-        d = self._apart.shape[1]
-        weights = np.sqrt(self._draw.dirichlet((0.5, 0.5, 0.5), n)).astype(np.float32)
-        made = self._mean + self.NOISE / np.sqrt(d) * self._draw.standard_normal((n, d), dtype=np.float32)
-        for column in weights.T:
-            made += column[:, None] * self._apart[self._draw.integers(len(self._apart), size=n)]
-        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+    mean, d = given.mean(axis=0), given.shape[1]
+    weights = np.sqrt(draw.dirichlet((0.5, 0.5, 0.5), n)).astype(np.float32)
+    made = mean + NOISE / np.sqrt(d) * draw.standard_normal((n, d), dtype=np.float32)
+    for column in weights.T:
+        made += column[:, None] * (given[draw.integers(len(given), size=n)] - mean)
+    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
 
 
 def add_vectors(
@@ -181,14 +174,14 @@ def add_vectors(
     `watch` is called with how many have one, and how many there are.
     """
     own = dict(zip((rows.digest(text) for text in texts), embedder.encode_document(texts), strict=True))
-    mixtures = Mixtures(np.stack(list(own.values())))
+    given, draw = np.stack(list(own.values())), np.random.default_rng([0, 2])
     personas = [persona.id for persona in bank.personas()]
     with bank.reading() as db:
         missing = [hashes_without_vector(db, embedder.model, persona, 0, sys.maxsize) for persona in personas]
     hashes = sorted(set().union(*missing))  # in key order, so that rows are appended to the table
     for start in range(0, len(hashes), CHUNK):
         part = hashes[start : start + CHUNK]
-        made = zip(part, mixtures.make(len(part)), strict=True)
+        made = zip(part, mixtures(given, len(part), draw), strict=True)
         with bank.writing() as db:
             store_vectors(db, embedder.model, {h: own.get(h, vector).tobytes() for h, vector in made})
         watch(start + len(part), len(hashes))

@@ -1,4 +1,4 @@
-"""Replay histories in several processes of this machine."""
+"""Processes of this machine, each with an object of its own whose methods are called from here."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
-from eval.play.engines.schedule import Batch, Replayer, Worker
-from eval.play.replay import Task
+from eval.play.engines.schedule import Replayer, Worker
 from eval.runs.experiment import Experiment
-from memory.errors import MemoirError
 
 
 class Processes:
@@ -27,8 +26,7 @@ class Processes:
     attempts = 2
 
     def __init__(self, experiments: Sequence[Experiment], cache: Path, jobs: int) -> None:
-        self._experiments = experiments
-        self._cache = cache
+        self._given = experiments, cache
         self._threads = max(1, (os.cpu_count() or 1) // jobs)
         self._context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
         self._pools: list[ProcessPoolExecutor] = []
@@ -46,33 +44,42 @@ class Processes:
         self._folder.cleanup()
 
     def start_worker(self) -> Worker:
-        """Start a process. It has a pool of its own: a pool that breaks does not say which task broke it."""
-        given = (self._experiments, self._cache, self._threads, self._folder.name, self._lifeline)
-        self._pools.append(ProcessPoolExecutor(1, self._context, _start, given))
+        """Start a process that replays."""
+        return partial(self.start(Replayer, *self._given), "replay")
+
+    def start(self, make: Callable[..., object], *given: object) -> Callable[..., Future[Any]]:
+        """Start a process that makes an object of what is given; returns what calls its methods by their names.
+
+        It has a pool of its own: a pool that breaks does not say which task broke it.
+        """
+        started = (self._threads, self._folder.name, self._lifeline, make, given)
+        self._pools.append(ProcessPoolExecutor(1, self._context, _start, started))
         return partial(_submit, self._pools[-1])
 
 
-def _submit(pool: ProcessPoolExecutor, task: Task | None) -> Future[Batch | MemoirError]:
+def _submit(pool: ProcessPoolExecutor, method: str, *given: object) -> Future[Any]:
     # What starts a process blocks Ctrl-C, which the terminal sends to all: this process ends the others.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return pool.submit(_replay, task)
+        return pool.submit(_call, method, given)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # --- in a worker process
 
-_REPLAYER: list[Replayer] = []
+_MADE: list[object] = []
 
 
-def _start(experiments: Sequence[Experiment], cache: Path, threads: int, folder: str, lifeline: Connection) -> None:
+def _start(
+    threads: int, folder: str, lifeline: Connection, make: Callable[..., object], given: Sequence[object]
+) -> None:
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     tempfile.tempdir = folder  # the parent deletes it, so that a kill leaves no banks behind
     # Set before torch loads: otherwise its waiting threads would compete with those of the other processes.
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    _REPLAYER.append(Replayer(experiments, cache))
+    _MADE.append(make(*given))
 
 
 def _end_with(lifeline: Connection) -> None:
@@ -81,5 +88,5 @@ def _end_with(lifeline: Connection) -> None:
     os._exit(1)
 
 
-def _replay(task: Task | None) -> Batch | MemoirError:
-    return _REPLAYER[0].replay(task)
+def _call(method: str, given: Sequence[object]) -> Any:  # noqa: ANN401  # whatever it returns
+    return getattr(_MADE[0], method)(*given)

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.play.engines.schedule import Replayer, Worker, WorkerFailed
-from eval.runs.experiment import Experiment, with_settings
-from graph.models.quantization import resolve_quantization
+from eval.runs.experiment import Experiment
 from memory.errors import MemoirError
 
 ROOT = Path(__file__).parents[3]
@@ -60,7 +59,7 @@ class RayCluster:
             exceptions.OutOfMemoryError,
             exceptions.WorkerCrashedError,
         )
-        self._experiments = [_with_quantization(experiment) for experiment in experiments]
+        self._experiments = experiments
         self._cache = cache
         self._gpus = 1 if experiments[0].pipeline.model.startswith("hf:") else 0
         self._actors: list[Any] = []
@@ -100,13 +99,6 @@ def _check_address(address: str) -> None:
             socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
     except OSError as fault:
         raise WorkerFailed(f"No Ray cluster answers at {address} (RAY_ADDRESS): {fault}") from fault
-
-
-def _with_quantization(experiment: Experiment) -> Experiment:
-    """Name the quantization, so that nodes read a model in the bits that the run records."""
-    if not experiment.pipeline.model.startswith("hf:"):
-        return experiment
-    return with_settings(experiment, [f"quantization={resolve_quantization(experiment.pipeline.quantization)}"])
 
 
 # --- in an actor

@@ -21,9 +21,6 @@ from memory.errors import MemoirError
 
 log = logging.getLogger(__name__)
 
-BATCH_SECONDS = 0.2
-"""How long a worker collects outcomes before it hands them over: a kill loses this much, and one answer."""
-
 STOP_SECONDS = 5.0
 """How long current answers are waited for once a run is stopped."""
 
@@ -33,16 +30,16 @@ MAX_DEATHS_AT_START = 10
 SILENT_SECONDS = 60.0
 """After how long without any worker the command says that it waits."""
 
-Batch = list[tuple[int, Outcome]]
-
 
 class WorkerFailed(MemoirError):
     """A process that replayed histories failed or was killed."""
 
 
-Worker = Callable[[Task | None], Future[Batch | MemoirError]]
-"""Has a process start a task, or go on with its current one: gives the next outcomes, none when it is finished, or what
-failed."""
+Next = tuple[int, Outcome] | MemoirError | None
+"""The next outcome of a task with the number of its experiment, or what failed; None when the task is finished."""
+
+Worker = Callable[[Task | None], Future[Next]]
+"""Has a process start a task, or go on with its current one."""
 
 
 class Engine(Protocol):
@@ -72,7 +69,7 @@ class Replayer:
         self._history = "the models"
         self._outcomes: Iterator[tuple[int, Outcome]] = iter(())
 
-    def replay(self, task: Task | None) -> Batch | MemoirError:
+    def replay(self, task: Task | None) -> Next:
         """See `Worker`."""
         try:
             if self._models is None:
@@ -80,7 +77,7 @@ class Replayer:
             if task is not None:
                 self._history = task.history.id
                 self._outcomes = replay(task, self._experiments, self._models, Event())
-            return self._next_batch()
+            return next(self._outcomes, None)
         except MemoirError as fault:
             return fault
         except Exception as fault:  # the process that gives out the tasks shows it
@@ -89,14 +86,6 @@ class Replayer:
     def close(self) -> None:
         """Delete the bank of a history that is not finished."""
         self._outcomes = iter(())
-
-    def _next_batch(self) -> Batch:
-        batch, until = [], time.monotonic() + BATCH_SECONDS
-        for outcome in self._outcomes:
-            batch.append(outcome)
-            if time.monotonic() > until:
-                break
-        return batch
 
 
 class Schedule:
@@ -109,7 +98,7 @@ class Schedule:
         self._engine = engine
         self._task_of = task_of
         self._unread = filter(None, map(task_of, histories))
-        self._events: SimpleQueue[tuple[Worker, Future[Batch | MemoirError]]] = SimpleQueue()
+        self._events: SimpleQueue[tuple[Worker, Future[Next]]] = SimpleQueue()
         self._waiting: deque[Task] = deque()
         self._idle: list[Worker] = []
         self._busy: dict[Worker, Task] = {}
@@ -168,14 +157,15 @@ class Schedule:
             return
         self._silent_until = math.inf
         try:
-            batch = future.result()
+            outcome = future.result()
         except self._engine.deaths as death:
             self._handle_death(self._busy.pop(worker, None), death)
             return
-        if isinstance(batch, MemoirError):
-            raise batch
-        yield from batch
-        if batch and goes_on:
+        if isinstance(outcome, MemoirError):
+            raise outcome
+        if outcome is not None:
+            yield outcome
+        if outcome is not None and goes_on:
             self._send(worker, None)
         else:
             self._busy.pop(worker, None)

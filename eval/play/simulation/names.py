@@ -6,8 +6,10 @@ histories are drawn.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any, Literal, cast
 
@@ -17,25 +19,9 @@ from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, Relati
 Names = Literal["original", "anonymised", "swapped"]
 Respell = Callable[[str], str]
 
-NEUTRAL = (
-    "Alex Ashley Avery Bailey Blake Cameron Casey Charlie Dana Devon Drew Eden Elliot Emery Finley Frankie Harley "
-    "Hayden Jamie Jesse Jordan Jules Kendall Lane Leslie Logan Marley Morgan Noel Parker Peyton Quinn Reese Remy Riley "
-    "Robin Rowan Sage Sasha Shannon Shawn Sidney Skyler Taylor Terry Tracy"
-).split()
-
-AUTHORS: Mapping[str, tuple[str, str, str]] = {
-    "friends": (
-        "Monica Chandler Joey Phoebe Rachel Ross",
-        "Patricia James John Jennifer Linda Robert",
-        "Joey Rachel Monica Ross Chandler Phoebe",
-    ),
-    "bigbang": (
-        "Howard Leonard Raj Penny Bernadette Amy Sheldon",
-        "Robert James Michael Jennifer Linda Patricia John",
-        "Amy Howard Penny Raj Sheldon Leonard Bernadette",
-    ),
-    "theoffice": ("Dwight Jim Pam Ryan Michael", "John Robert Jennifer William James", "Ryan Michael Dwight Jim Pam"),
-}
+_FILE = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+NEUTRAL: Sequence[str] = _FILE["neutral"].split()
+AUTHORS: Mapping[str, Mapping[str, str]] = _FILE["authors"]
 """The characters of DialSim's shows, their new names, and each other's (`name_change` in the authors' utils.py).
 
 The authors also replace a name inside of longer words ("Raj" in "Rajesh"); here it stays there.
@@ -79,9 +65,8 @@ def _new_names(history: History, names: Names, seed: int) -> dict[str, str]:
     people = characters(history)
     if names == "original" or not people:
         return {}
-    own, *others = (each.split() for each in AUTHORS.get(history.id, ("", "", "")))
-    if not set(own).isdisjoint(people):
-        return dict(zip(own, others[names == "swapped"], strict=True))
+    if (theirs := AUTHORS.get(history.id)) and not set(theirs["original"].split()).isdisjoint(people):
+        return dict(zip(theirs["original"].split(), theirs[names].split(), strict=True))
     if names == "swapped":
         return swapped(people, seed)
     taken = _words(history)

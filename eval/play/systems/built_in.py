@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eval.play.systems.contract import Chat, Found, Session, Turn
 from memory.embedding.embedder import Embedder, Vectors
+
+Scores = NDArray[np.floating]
 
 
 class Transcript:
@@ -40,11 +43,11 @@ class Transcript:
     def search(self, question: str, as_of: datetime, k: int) -> Sequence[Found]:
         """The k turns of the highest score; of equal ones the older."""
         known = self.know(as_of)
-        scored = list(zip(self.scores(question) if known else (), known, strict=True))
-        best = sorted((pair for pair in scored if pair[0] > -math.inf), key=lambda pair: -pair[0])[:k]
-        return [Found(turn.text, score, (turn.id,)) for score, turn in best]
+        scores = self.scores(question) if known else np.zeros(0)
+        best = (n for n in np.argsort(-scores, stable=True)[:k].tolist() if scores[n] > -math.inf)
+        return [Found(known[n].text, float(scores[n]), (known[n].id,)) for n in best]
 
-    def scores(self, question: str) -> Sequence[float]:
+    def scores(self, question: str) -> Scores:
         """The score of each known turn; minus infinity for one that is not found."""
         raise NotImplementedError
 
@@ -52,9 +55,9 @@ class Transcript:
 class FullHistory(Transcript):
     """No search at all: the latest turns, as many as the reader takes (the papers' full history)."""
 
-    def scores(self, question: str) -> Sequence[float]:
+    def scores(self, question: str) -> Scores:
         """How late each was said, from 0 to 1."""
-        return [n / len(self.known) for n in range(len(self.known))]
+        return np.arange(len(self.known)) / len(self.known)
 
 
 class Bm25(Transcript):
@@ -66,10 +69,9 @@ class Bm25(Transcript):
 
         self._index = BM25Okapi([turn.line.split(" ") for turn in turns])
 
-    def scores(self, question: str) -> Sequence[float]:
+    def scores(self, question: str) -> Scores:
         """The BM25 score of each."""
-        scores: list[float] = self._index.get_scores(question.split(" ")).tolist()
-        return scores
+        return np.asarray(self._index.get_scores(question.split(" ")))
 
 
 class Dense(Transcript):
@@ -89,10 +91,9 @@ class Dense(Transcript):
         """Stack their vectors."""
         self.vectors: Vectors = np.stack([self._encoded[turn.id] for turn in turns])
 
-    def scores(self, question: str) -> Sequence[float]:
+    def scores(self, question: str) -> Scores:
         """The cosine of each."""
-        scores: list[float] = (self.vectors @ self.embedder.encode_query([question])[0]).tolist()
-        return scores
+        return np.asarray(self.vectors @ self.embedder.encode_query([question])[0])
 
 
 class LangGraphStore:

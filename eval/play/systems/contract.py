@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 MEMOIR = "memoir"
 """The name of the program's own memory."""
+
+TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+"""What each system asks a chat model, and what it does without one."""
 
 
 class SystemFailed(MemoirError):
@@ -51,7 +55,7 @@ class Session:
 class Found:
     """A text that a system found, its score (more is better), and the ids of the turns it comes from, if it keeps them.
 
-    A text without ids is matched to turns by its words (`eval.play.systems.searcher.matched`).
+    A text without ids is matched to turns by its words (`eval.play.searchers.matched`).
     """
 
     text: str

@@ -6,13 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eval.play.systems.built_in import Bm25, Dense, FullHistory, LangGraphStore
-from eval.play.systems.contract import MEMOIR, Chat, MemorySystem, Open
-from eval.play.systems.hipporag import HippoRag
+from eval.play.systems.contract import MEMOIR, TEXTS, Chat, MemorySystem, Open
 from eval.play.systems.http import HttpSystem
-from eval.play.systems.ld_agent import LdAgent
 from eval.play.systems.mem0 import Mem0
-from eval.play.systems.memwalker import MemWalker
-from eval.play.systems.raptor import Raptor
+from eval.play.systems.papers import HippoRag, LdAgent, MemWalker, Raptor
 from eval.play.systems.updated_facts import UpdatedFacts
 from eval.types import Costs
 from memory.embedding.embedder import Embedder
@@ -34,14 +31,7 @@ BUILT_IN: Mapping[str, Open] = {
     "mem0": Mem0,
 }
 
-WITHOUT_MODEL: Mapping[str, str] = {
-    "raptor": "its summaries are the sentences nearest to the centroid of TF-IDF",
-    "hipporag": "its graph is of speakers, content words and the facts that rules read",
-    "memwalker": "",
-    "ld-agent": "its summaries are the sentences nearest to the centroid of TF-IDF",
-    "updated-facts": "its facts are what people say of themselves, replaced where rules read them anew",
-    "mem0": "it stores turns as they are (infer=False)",
-}
+WITHOUT_MODEL: Mapping[str, str] = {name: texts["without_model"] for name, texts in TEXTS.items()}
 """What systems do where no chat model is set, which their papers have; nothing if they cannot do without one."""
 
 PACKAGES: Mapping[str, str] = {"mem0": "mem0ai"}

@@ -13,26 +13,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from eval.play.session_rewriter import is_of_self
-from eval.play.systems.built_in import Dense
-from eval.play.systems.contract import Chat, Found, Session, Turn
+from eval.play.systems.built_in import Dense, Scores
+from eval.play.systems.contract import TEXTS, Chat, Found, Session, Turn
 from graph.learning.plain_facts import endings, facts
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
 
 SHOWN, CHARACTERS, TOKENS = 20, 14_000, 500
 """Known facts that the model is shown, and the most of a session that it is shown and of its reply."""
-
-UPDATE = """Known facts:
-{known}
-
-Conversation:
-{session}
-
-Write down what the conversation tells about the people in it that is not known: one fact in each line, as
-number of the turn | fact
-or, where a known fact does not hold any more, as
-number of the turn | fact | number of the known fact"""
 
 _FACT = re.compile(r"^\W*(\d+)\s*\|\s*([^|]*\w[^|]*?)\s*(?:\|\D*(\d*).*)?$", re.MULTILINE)
 
@@ -50,13 +41,11 @@ class UpdatedFacts(Dense):
         read = self._by_model(session) if self.chat.model else self._by_rules(session)
         super().remember(replace(session, turns=tuple(read)))
 
-    def scores(self, question: str) -> Sequence[float]:
+    def scores(self, question: str) -> Scores:
         """The cosine of each fact that is not replaced by a known one."""
-        known, near = {fact.id for fact in self.known}, super().scores(question)
-        return [
-            -math.inf if self._replaced_by.get(fact.id) in known else score
-            for fact, score in zip(self.known, near, strict=True)
-        ]
+        known = {fact.id for fact in self.known}
+        is_replaced = [self._replaced_by.get(fact.id) in known for fact in self.known]
+        return np.where(is_replaced, -math.inf, super().scores(question))
 
     def search(self, question: str, as_of: datetime, k: int) -> Sequence[Found]:
         """The k facts of the highest score, each with the turn that tells it."""
@@ -66,7 +55,8 @@ class UpdatedFacts(Dense):
         talk = "\n".join(f"{n}. {turn.line}" for n, turn in enumerate(session.turns))[:CHARACTERS]
         known = super().search(talk, session.started_at or datetime.max.replace(tzinfo=UTC), SHOWN)
         listed = "\n".join(f"{n}. {fact.text}" for n, fact in enumerate(known))
-        read = _FACT.findall(self.chat.ask(UPDATE.format(known=listed or "none", session=talk), TOKENS))
+        prompt = TEXTS["updated-facts"]["update"].format(known=listed or "none", session=talk)
+        read = _FACT.findall(self.chat.ask(prompt, TOKENS))
         for n, (turn, text, replaced) in enumerate(read):
             if int(turn) < len(session.turns):  # a small model makes numbers up
                 told = session.turns[int(turn)]

@@ -8,14 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import multiprocessing
-import os
-import signal
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -29,6 +24,7 @@ from numpy.typing import NDArray
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scoring, score_evidence
+from eval.play.engines.processes import Processes
 from eval.play.engines.schedule import WorkerFailed
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models, load_models
@@ -200,20 +196,16 @@ def play(
 ) -> Iterator[Measurements]:
     """Play these histories in `jobs` processes; in this one if there is one job, or an `encoder` that is loaded."""
     if jobs == 1 or encoder is not None:
-        yield Measurements(Player(work, experiment, load_models(experiment, cache, encoder)).measure)
+        yield Measurements(_make_player(work, experiment, cache, encoder).measure)
         return
-    context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
-    with ExitStack() as stack:
-        pools = [
-            stack.enter_context(ProcessPoolExecutor(1, context, _start, (share, experiment, cache, jobs)))
-            for share in _shares(work, jobs)
-        ]
+    with Processes([experiment], cache, jobs) as processes:
+        players = [processes.start(_make_player, share, experiment, cache) for share in _shares(work, jobs)]
 
         def measure(constants: Constants, parts: Collection[Part]) -> PartValues:
             try:
-                asked = [pool.submit(_measure, constants, parts) for pool in pools]
-                found = [each.result() for each in asked]
-            except BrokenProcessPool:
+                asked = [player("measure", constants, parts) for player in players]
+                found: list[PartValues] = [each.result() for each in asked]
+            except processes.deaths:
                 raise WorkerFailed("A process that measured was killed, perhaps because memory ran out") from None
             return {part: list(chain.from_iterable(each[part] for each in found)) for part in parts}
 
@@ -228,18 +220,5 @@ def _shares(work: Work, jobs: int) -> list[Work]:
     return [share for share in shares if share]
 
 
-# --- in a worker process
-
-_PLAYER: list[Player] = []
-
-
-def _start(work: Work, experiment: Experiment, cache: Path, jobs: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; the parent ends this one
-    # Set before torch loads: otherwise its waiting threads would compete with those of the other processes.
-    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
-    os.environ["OMP_NUM_THREADS"] = str(max(1, (os.cpu_count() or 1) // jobs))
-    _PLAYER.append(Player(work, experiment, load_models(experiment, cache)))
-
-
-def _measure(constants: Constants, parts: Collection[Part]) -> PartValues:
-    return _PLAYER[0].measure(constants, parts)
+def _make_player(work: Work, experiment: Experiment, cache: Path, encoder: Embedder | None = None) -> Player:
+    return Player(work, experiment, load_models(experiment, cache, encoder))
