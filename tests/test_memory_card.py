@@ -7,6 +7,7 @@ import pytest
 
 from memory.bank.bank import Bank
 from memory.bank.corrections import edit
+from memory.bank.queries.deletion import select_session
 from memory.forgetting import forget
 from memory.tab.memory_card import render_memory
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
@@ -72,7 +73,7 @@ def test_a_forgotten_answer_relied_on_nothing(bank):
     fact = tell(bank, "I live in Porto, see.")
     answered(bank, fact)
     (chat,) = [s.id for s in bank.sessions(1) if s.source == "chat"]
-    forget.forget_session(bank, 1, chat)
+    forget.forget_selected(bank, [1], select_session(chat))
     assert bank.citing_answers(1, fact.id, 10) == []
 
 

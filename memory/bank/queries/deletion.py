@@ -13,9 +13,9 @@ from typing import Any
 from sqlite_utils import Database
 
 from memory.bank.queries import named_queries
-from memory.bank.queries.memories import known_to
+from memory.bank.queries.memories import known_to, persona_list, visible_personas
 from memory.bank.rows import format_time, json_list
-from memory.errors import MemoirError
+from memory.errors import MemoirError, UnknownMemory, UnknownPersona
 
 FIELD_SEPARATOR = 0xE000
 """A private-use character that is neither a letter nor a space, so that no match spans two columns."""
@@ -36,6 +36,7 @@ class Selection:
     turns: Sequence[int] = ()
     sessions: Sequence[int] = ()
     titles: Sequence[int] = ()
+    personas: Sequence[int] = ()
 
     @property
     def values(self) -> dict[str, str]:
@@ -52,11 +53,17 @@ def _ids(db: Database, query: str, *values: object) -> list[int]:
 
 
 def select_everything(db: Database, persona_id: int) -> Selection:
-    """Select all rows of a persona."""
+    """Select a persona and all its rows.
+
+    Raises:
+        UnknownPersona: it is not there.
+    """
     memories, sessions = (
         _ids(db, f"SELECT id FROM {table} WHERE persona_id = ?", persona_id) for table in ("memories", "sessions")
     )
-    return Selection(memories, _ids(db, _TURN_IDS, persona_id), sessions)
+    if not (personas := _ids(db, "SELECT id FROM personas WHERE id = ?", persona_id)):
+        raise UnknownPersona(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
+    return Selection(memories, _ids(db, _TURN_IDS, persona_id), sessions, personas=personas)
 
 
 def select_memories(ids: Sequence[int]) -> Selector:
@@ -73,9 +80,16 @@ def select_memories(ids: Sequence[int]) -> Selector:
 
 
 def select_session(session_id: int) -> Selector:
-    """Select a whole session, which must belong to the persona."""
+    """Select a whole session of the persona, or of one whose memories of the user it shares.
+
+    Raises:
+        UnknownMemory: it is not there, or another persona's that is kept apart.
+    """
 
     def find(db: Database, persona_id: int) -> Selection:
+        personas = persona_list(visible_personas(db, persona_id))
+        if not _ids(db, f"SELECT id FROM sessions WHERE id = ? AND persona_id IN {personas}", session_id):
+            raise UnknownMemory(f"persona {persona_id} has no session {session_id}")
         memories = _ids(db, f"SELECT id FROM memories m WHERE session_id = ? AND {_WITHOUT_TURNS}", session_id)
         return Selection(memories, _ids(db, "SELECT id FROM turns WHERE session_id = ?", session_id), (session_id,))
 
