@@ -190,7 +190,7 @@ def test_an_import_is_due_at_once_and_a_chat_when_it_is_over(bank):
     tell(bank, "Two.", name="chat", source="chat")
     now = datetime.now(UTC)
     named = {s.id: s.external_id for s in bank.sessions(1)}
-    assert [named[d.session_id] for d in consolidation.pending_sessions(bank, now)] == ["imported"]
+    assert [named[d.id] for d in consolidation.pending_sessions(bank, now)] == ["imported"]
     assert len(consolidation.pending_sessions(bank, now + timedelta(minutes=31))) == 2
     consolidation.close_chats(bank, "another")
     assert len(consolidation.pending_sessions(bank, now)) == 1
@@ -223,7 +223,7 @@ def test_of_two_who_learn_from_a_session_the_second_stores_nothing(bank):
     assert consolidation.store_learned(bank, session, turns, learned) is None
     tell(bank, "Two.", name="b")
     (other,) = consolidation.pending_sessions(bank, datetime.now(UTC))
-    forget.forget_selected(bank, [1], select_session(other.session_id))
+    forget.forget_selected(bank, [1], select_session(other.id))
     assert consolidation.store_learned(bank, other, [], []) is None
 
 

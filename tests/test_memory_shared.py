@@ -296,7 +296,7 @@ def test_an_older_bank_shares_what_was_told_in_chats_and_keeps_imports_apart(ban
     bank.remember(history.id, [replace(chat("h", MAY, "Hello.", "Hello."), source="import")])
     bank.create_persona(PersonaDraft("Ida", "sample"))
     with closing(sqlite3.connect(bank.path)) as conn:
-        before = schema.FIRST_VERSION + schema.MIGRATIONS.index(schema._add_kept_apart)
+        before = schema.FIRST_VERSION + list(schema.MIGRATIONS).index("kept_apart")
         conn.execute("ALTER TABLE personas DROP COLUMN kept_apart")
         conn.execute("ALTER TABLE personas DROP COLUMN picture")
         conn.execute("ALTER TABLE sessions DROP COLUMN hidden")

@@ -7,7 +7,7 @@ what the user said to others (`memory.bank.queries.memories`).
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -21,13 +21,11 @@ from memory.bank.queries.memories import (
     memories_by_id,
     persona_list,
     read_memories,
-    time_range,
     visible_personas,
 )
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
 from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
-    CitingAnswer,
     Memory,
     MemoryDraft,
     Persona,
@@ -228,8 +226,14 @@ class Bank(BankFile):
 
     def time_range(self, persona_id: int) -> TimeSpan | None:
         """The span from the first dated turn to just after the last, or None if none has a date."""
-        with self.reading() as db:
-            return time_range(db, persona_id)
+        # Each query alone reads one entry of the index; both in one would scan it.
+        query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
+        with self.reading_snapshot() as db:
+            (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
+        if first is None:
+            return None
+        end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
+        return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
 
     def last_said(self, persona_id: int, before: datetime) -> datetime | None:
         """When the last of what was said before a moment was said; None if nothing was."""
@@ -314,8 +318,8 @@ class Bank(BankFile):
         with self.reading() as db:
             return dict(db.conn.execute(query, (persona_id, memory_id)).fetchall())
 
-    def citing_answers(self, persona_id: int, memory_id: int, limit: int) -> list[CitingAnswer]:
-        """The answers that relied on a memory, the newest first."""
+    def citing_answers(self, persona_id: int, memory_id: int, limit: int) -> list[tuple[str, Turn]]:
+        """The answers that relied on a memory, each after its question, the newest first."""
         query = (
             "SELECT t.*, q.text AS question FROM cites c JOIN memories m ON m.id = c.memory_id JOIN turns t ON "
             "t.id = c.turn_id LEFT JOIN turns q ON q.session_id = t.session_id AND q.position = t.position - 1 "
@@ -323,7 +327,7 @@ class Bank(BankFile):
         )
         with self.reading() as db:
             answers = db.query(query, [persona_id, memory_id, limit])
-            return [CitingAnswer(row["question"] or "", rows.turn(row)) for row in answers]
+            return [(row["question"] or "", rows.turn(row)) for row in answers]
 
     def origins(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, list[Turn]]:
         """By memory id, the first turn that it comes from and up to two before that in its session, the last first.

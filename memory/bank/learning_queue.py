@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from memory.bank import journal, rows
-from memory.bank.bank import Bank
+from memory.bank.bank import SESSION, Bank
 from memory.bank.facts import add_learned
-from memory.types import SUMMARY, LearnedMemory, Memory, SessionSource, Turn, WriteCounts
+from memory.types import SUMMARY, LearnedMemory, Memory, Session, Turn, WriteCounts
 
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""
@@ -22,28 +22,22 @@ _DUE = "NOT learned AND (heard_at IS NULL OR heard_at < :quiet)"
 
 
 @dataclass(frozen=True, slots=True)
-class PendingSession:
-    """A session that is over and was not learned from yet."""
-
-    persona_id: int
-    session_id: int
-    source: SessionSource
-
-
-@dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """A turn of such a session. It is `news` if it is a memory: no reply from memory, no correction, not retracted."""
+    """A turn of a session that is over.
+
+    It is `news` if it is a memory: no reply from memory, no correction, not retracted.
+    """
 
     turn: Turn
     news: bool
 
 
-def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[PendingSession]:
+def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[Session]:
     """The sessions that are over at `now` and were not learned from yet, the oldest first."""
-    query = f"SELECT persona_id, id, source FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
+    query = f"{SESSION} WHERE {_DUE} ORDER BY s.id LIMIT :limit"
     values = {"quiet": rows.format_time(now - IDLE_TIMEOUT), "limit": limit}
     with bank.reading() as db:
-        return [PendingSession(*row) for row in db.conn.execute(query, values)]
+        return [rows.session(row) for row in db.query(query, values)]
 
 
 def close_chats(bank: Bank, chat_id: str | None = None) -> None:
@@ -55,7 +49,7 @@ def close_chats(bank: Bank, chat_id: str | None = None) -> None:
         )
 
 
-def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
+def session_turns(bank: Bank, session: Session) -> list[SessionTurn]:
     """The turns of a session in order."""
     query = """
         SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id WHERE o.turn_id = t.id
@@ -63,19 +57,19 @@ def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
         FROM turns t WHERE t.session_id = ? ORDER BY t.position
     """
     with bank.reading() as db:
-        return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(query, [session.session_id])]
+        return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(query, [session.id])]
 
 
-def learned_before(bank: Bank, session: PendingSession) -> list[Memory]:
+def learned_before(bank: Bank, session: Session) -> list[Memory]:
     """What a session taught already, at once or before its turns changed, but its summary; also what was retracted."""
     clauses = "WHERE m.persona_id = :persona AND m.session_id = :session AND m.store <> 'dialogue'"
-    values = {"persona": session.persona_id, "session": session.session_id}
+    values = {"persona": session.persona_id, "session": session.id}
     return bank.read_memories(f"{clauses} AND m.attribute <> '{SUMMARY}'", values)
 
 
 def store_learned(
     bank: Bank,
-    session: PendingSession,
+    session: Session,
     turns: Sequence[Turn],
     learned: Sequence[LearnedMemory],
     counts: Mapping[str, int] | None = None,
@@ -86,7 +80,7 @@ def store_learned(
     the one that the session had, unless both have the same words. The journal's entry has the further `counts`, too.
     """
     with bank.writing() as db:
-        of_session = (session.session_id,)
+        of_session = (session.id,)
         ids = db.conn.execute("SELECT id FROM turns WHERE session_id = ? ORDER BY position", of_session).fetchall()
         still = db.conn.execute("SELECT 1 FROM sessions WHERE id = ? AND NOT learned", of_session).fetchone()
         if still is None or [turn_id for (turn_id,) in ids] != [turn.id for turn in turns]:
@@ -95,10 +89,10 @@ def store_learned(
         db.conn.execute(
             "DELETE FROM memories WHERE session_id = ? AND store = 'event' AND attribute = ? "
             "AND text NOT IN (SELECT value FROM json_each(?))",
-            (session.session_id, SUMMARY, json.dumps(kept)),
+            (session.id, SUMMARY, json.dumps(kept)),
         )
         numbered = [(turn.id, turn) for turn in turns]
-        stored = add_learned(db, session.persona_id, session.session_id, numbered, learned)
+        stored = add_learned(db, session.persona_id, session.id, numbered, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
         entry = {"memories": stored.memories, "refused": stored.refused, **(counts or {})}
         journal.record(db, "learned", session.persona_id, entry)

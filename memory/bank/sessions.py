@@ -59,7 +59,7 @@ def change_persona(db: Database, persona_id: int, **columns: str | int) -> Perso
 
 def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCounts:
     """Store a session, its turns, a dialogue memory for each, and what was learned from it."""
-    draft = replace(clean_draft(draft), turns=tuple(clean_draft(t) for t in draft.turns if _cites_nothing_lost(db, t)))
+    draft = clean_draft(replace(draft, turns=tuple(t for t in draft.turns if _cites_nothing_lost(db, t))))
     session_id, before, new = _session(db, persona_id, draft)
     turn_ids, fresh = _turns(db, session_id, draft, before)
     stored = WriteCounts(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))

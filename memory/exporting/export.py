@@ -42,7 +42,7 @@ from memory.importers.reading.source import Source
 from memory.progress import Progress, without_progress
 from memory.types import Persona, PersonaDraft, WriteCounts
 
-SQL = named_queries("transfer.sql")
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 LINE_TURNS = 2000
 LINE_CHARACTERS = 1 << 22

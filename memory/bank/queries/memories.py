@@ -6,14 +6,13 @@ they of it.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from operator import itemgetter
 
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.types import QUESTION, SEMANTIC, SUMMARY, Memory, TimeSpan
+from memory.types import QUESTION, SEMANTIC, SUMMARY, Memory
 
 MEMORY = """
 SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,
@@ -88,17 +87,6 @@ def persona_list(personas: Sequence[int]) -> str:
 def read_memories(db: Database, clauses: str, values: Mapping[str, object]) -> list[Memory]:
     """The memories `m` that SQL clauses with named values, of them `persona`, select."""
     return [rows.memory(r) for r in db.query(f"{MEMORY} {clauses}", dict(values))]
-
-
-def time_range(db: Database, persona_id: int) -> TimeSpan | None:
-    """The span from a persona's first dated turn to just after its last, or None if none has a date."""
-    # Each query alone reads one entry of the index; both in one would scan it.
-    query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
-    (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
-    if first is None:
-        return None
-    end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
-    return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
 
 
 def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:

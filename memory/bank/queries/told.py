@@ -13,7 +13,6 @@ from memory.bank.queries.memories import (
     ended_elsewhere,
     known_to,
     read_memories,
-    time_range,
     visible_personas,
 )
 from memory.bank.relations import YOU
@@ -125,7 +124,8 @@ def lines_told(bank: Bank, persona_id: int, span: TimeSpan, limit: int, *, not_i
 def known_period(bank: Bank, persona_id: int) -> TimeSpan | None:
     """The span from the first dated turn to just after the last of all that a persona knows; None if it has none."""
     with bank.reading() as db:
-        periods = [period for each in visible_personas(db, persona_id) if (period := time_range(db, each))]
+        personas = visible_personas(db, persona_id)
+    periods = [period for each in personas if (period := bank.time_range(each))]
     return TimeSpan(min(p.start for p in periods), max(p.end for p in periods)) if periods else None
 
 
