@@ -72,7 +72,7 @@ def learn_from_sessions(
     """
     done = LearningResult()
     while engine != "none" and not stopped():
-        batch = learning_queue.pending_sessions(bank, now or datetime.now(UTC), BATCH)
+        batch = learning_queue.pending_sessions(bank, now, BATCH)
         for session in batch:
             if stopped():
                 return done

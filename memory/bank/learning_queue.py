@@ -18,8 +18,6 @@ from memory.types import SUMMARY, LearnedMemory, Memory, Session, Turn, WriteCou
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""
 
-_DUE = "NOT learned AND (heard_at IS NULL OR heard_at < :quiet)"
-
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn:
@@ -32,10 +30,10 @@ class SessionTurn:
     news: bool
 
 
-def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[Session]:
-    """The sessions that are over at `now` and were not learned from yet, the oldest first."""
-    query = f"{SESSION} WHERE {_DUE} ORDER BY s.id LIMIT :limit"
-    values = {"quiet": rows.format_time(now - IDLE_TIMEOUT), "limit": limit}
+def pending_sessions(bank: Bank, now: datetime | None = None, limit: int = -1) -> list[Session]:
+    """The sessions that are over and were not learned from yet, the oldest first."""
+    query = f"{SESSION} WHERE NOT learned AND (heard_at IS NULL OR heard_at < :quiet) ORDER BY s.id LIMIT :limit"
+    values = {"quiet": rows.format_time((now or datetime.now(UTC)) - IDLE_TIMEOUT), "limit": limit}
     with bank.reading() as db:
         return [rows.session(row) for row in db.query(query, values)]
 
@@ -97,9 +95,3 @@ def store_learned(
         entry = {"memories": stored.memories, "refused": stored.refused, **(counts or {})}
         journal.record(db, "learned", session.persona_id, entry)
     return stored
-
-
-def count_pending(bank: Bank) -> int:
-    """The number of sessions that are over and were not learned from yet."""
-    with bank.reading() as db:
-        return db.table("sessions").count_where(_DUE, {"quiet": rows.format_time(datetime.now(UTC) - IDLE_TIMEOUT)})

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import chain
 
 from sqlite_utils import Database
 
 from memory.bank.bank import Bank
 from memory.bank.queries.told import relationships
 from memory.bank.relations import YOU
-from memory.types import STORES, Memory
+from memory.types import STORES, Memory, Relation
 
 _NAMELESS = frozenset({"you", "user", "me", "i", "human", ""})
 """Names that say only that it is the user who speaks."""
@@ -31,12 +31,9 @@ Months = dict[str, dict[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
-    """`tail` is the `name` of `head`, as a memory's `text` says."""
+class Tie(Relation):
+    """A relation as a memory's `text` says it."""
 
-    head: str
-    name: str
-    tail: str
     text: str
 
 
@@ -70,17 +67,11 @@ def trim_sparse_ends(months: Months) -> tuple[Months, int]:
 
     Otherwise one memory of a childhood would squeeze the year that a thousand memories are about into one bar.
     """
-    total = sum(map(Counter, months.values()), Counter[int]())
-    room = total.total() // 50
-    first, last = _after(sorted(total), total, room), _after(sorted(total, reverse=True), total, room)
-    kept = {kind: {m: n for m, n in counted.items() if first <= m <= last} for kind, counted in months.items()}
-    return kept, total.total() - sum(sum(counted.values()) for counted in kept.values())
-
-
-def _after(order: Sequence[int], total: Counter[int], room: int) -> int:
-    """The first month at which the running total exceeds `room`; 0 if there is none."""
-    passed = accumulate(total[month] for month in order)
-    return next((month for month, n in zip(order, passed, strict=True) if n > room), 0)
+    ordered = sorted(chain.from_iterable(Counter(counted).elements() for counted in months.values()))
+    room = len(ordered) // 50
+    shown = set(ordered[room : len(ordered) - room])
+    kept = {kind: {m: n for m, n in counted.items() if m in shown} for kind, counted in months.items()}
+    return kept, len(ordered) - sum(sum(counted.values()) for counted in kept.values())
 
 
 def bin_width(months: Months) -> int:
