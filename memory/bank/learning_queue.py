@@ -9,11 +9,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from memory.bank import journal, rows
 from memory.bank.bank import SESSION, Bank
 from memory.bank.facts import add_learned
+from memory.bank.queries import named_queries
 from memory.types import SUMMARY, LearnedMemory, Memory, Session, Turn, WriteCounts
+
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""
@@ -32,37 +36,26 @@ class SessionTurn:
 
 def pending_sessions(bank: Bank, now: datetime | None = None, limit: int = -1) -> list[Session]:
     """The sessions that are over and were not learned from yet, the oldest first."""
-    query = f"{SESSION} WHERE NOT learned AND (heard_at IS NULL OR heard_at < :quiet) ORDER BY s.id LIMIT :limit"
     values = {"quiet": rows.format_time((now or datetime.now(UTC)) - IDLE_TIMEOUT), "limit": limit}
     with bank.reading() as db:
-        return [rows.session(row) for row in db.query(query, values)]
+        return [rows.session(row) for row in db.query(f"{SESSION} {SQL['due']}", values)]
 
 
 def close_chats(bank: Bank, chat_id: str | None = None) -> None:
     """Mark a chat, given by its session's `external_id`, as over; or all chats."""
     with bank.writing() as db:
-        db.conn.execute(
-            "UPDATE sessions SET heard_at = NULL WHERE heard_at IS NOT NULL AND external_id = coalesce(?, external_id)",
-            (chat_id,),
-        )
+        db.conn.execute(SQL["close_chats"], (chat_id,))
 
 
 def session_turns(bank: Bank, session: Session) -> list[SessionTurn]:
     """The turns of a session in order."""
-    query = """
-        SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id WHERE o.turn_id = t.id
-            AND o.alone AND m.store = 'dialogue' AND m.taken_back IS NULL) AS news
-        FROM turns t WHERE t.session_id = ? ORDER BY t.position
-    """
     with bank.reading() as db:
-        return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(query, [session.id])]
+        return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(SQL["session_turns"], [session.id])]
 
 
 def learned_before(bank: Bank, session: Session) -> list[Memory]:
     """What a session taught already, at once or before its turns changed, but its summary; also what was retracted."""
-    clauses = "WHERE m.persona_id = :persona AND m.session_id = :session AND m.store <> 'dialogue'"
-    values = {"persona": session.persona_id, "session": session.id}
-    return bank.read_memories(f"{clauses} AND m.attribute <> '{SUMMARY}'", values)
+    return bank.read_memories(SQL["learned_before"], {"persona": session.persona_id, "session": session.id})
 
 
 def store_learned(
@@ -84,11 +77,7 @@ def store_learned(
         if still is None or [turn_id for (turn_id,) in ids] != [turn.id for turn in turns]:
             return None
         kept = [item.memory.text for item in learned if item.memory.attribute == SUMMARY]
-        db.conn.execute(
-            "DELETE FROM memories WHERE session_id = ? AND store = 'event' AND attribute = ? "
-            "AND text NOT IN (SELECT value FROM json_each(?))",
-            (session.id, SUMMARY, json.dumps(kept)),
-        )
+        db.conn.execute(SQL["delete_other_summaries"], (session.id, json.dumps(kept)))
         numbered = [(turn.id, turn) for turn in turns]
         stored = add_learned(db, session.persona_id, session.id, numbered, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)

@@ -10,13 +10,7 @@ from pathlib import Path
 from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.bank.queries import named_queries
-from memory.bank.queries.memories import (
-    IS_PLAN,
-    ended_elsewhere,
-    known_to,
-    read_memories,
-    visible_personas,
-)
+from memory.bank.queries.memories import IS_PLAN, ended_elsewhere, known_to, read_memories, visible_personas
 from memory.bank.relations import YOU
 from memory.types import Memory, Persona, Relation, TimeSpan
 
