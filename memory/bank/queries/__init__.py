@@ -1,4 +1,7 @@
-"""The SQL of what works on the rows from outside: search, forgetting, exports and plots."""
+"""The SQL of what works on the rows from outside: search, forgetting, exports and plots.
+
+Longer statements of a module stand in the SQL file of its name.
+"""
 
 import re
 from pathlib import Path
