@@ -55,8 +55,8 @@ def test_the_answers_that_relied_on_it_are_listed_and_nothing_in_them_is_markup(
     answered(bank, fact)
     shown = render_memory(bank, fact, 2)
     assert "Where do I live? — In &lt;b&gt;Porto&lt;/b&gt; [1]" in shown
-    (use,) = bank.citing_answers(1, fact.id, 10)
-    assert (use.question, use.answer.role) == ("Where do I live?", "assistant")
+    ((question, answer),) = bank.citing_answers(1, fact.id, 10)
+    assert (question, answer.role) == ("Where do I live?", "assistant")
 
 
 def test_another_personas_answers_are_not_shown(bank):
