@@ -120,7 +120,7 @@ def learn(arguments: Arguments, settings: Settings) -> None:
         "known": done.stored.known_memories,
         "rejected (no supporting quote)": done.stored.refused,
         "sessions by rules instead of the chat model": done.by_rules,
-        "still waiting": learning_queue.count_pending(parts.bank),
+        "still waiting": len(learning_queue.pending_sessions(parts.bank)),
     }
     print_result(arguments, figures, (f"{name}: {figure}" for name, figure in figures.items()))
     if done.notice:

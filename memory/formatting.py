@@ -1,7 +1,9 @@
 """Write dates, counts and texts for people, read the dates that they type, and write results as JSON."""
 
+import csv
+import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +34,9 @@ _FOLDERS = re.compile(
     r"""(?<![\w/.])/(?:(?! )(?:[^/\n:;,"'()“”.]|\.(?!\s))+/)+|\b[A-Za-z]:\\(?:[^\\\n:;,"'()“”]+\\)+"""
 )
 """The folders of an absolute path, up to its last part; no address, and no slash between two words."""
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""
 
 MAX_CELL = 220
 """Characters of a memory that a table shows."""
@@ -108,6 +113,18 @@ def parse_date(text: str | None) -> TimeSpan | None:
 def without_folders(text: str) -> str:
     """A message with the last part alone of each path: where files lie on a server is not its users' business."""
     return _FOLDERS.sub("", text)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """The text of a CSV file."""
+    out = io.StringIO()
+    csv.writer(out).writerows([header, *rows])
+    return out.getvalue()
+
+
+def safe_cell(text: str) -> str:
+    """Quote a cell that a spreadsheet would take for a formula."""
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def to_json_values(value: object) -> Any:  # noqa: ANN401  # JSON values are of any type

@@ -240,14 +240,6 @@ class Turn:
     unsupported: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CitingAnswer:
-    """An answer that relied on a memory, and the question before it."""
-
-    question: str
-    answer: Turn
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory(MemoryDraft):
     """A stored memory. `session_id` and `turn_ids` are its provenance, empty for what no turn said.

@@ -98,8 +98,8 @@ class Users:
 
     def authenticate_token(self, token: str) -> User | None:
         """The user with that token; None if there is none."""
-        digest = _digest(token)
-        return next((u for u in self.all() if u.token and hmac.compare_digest(u.token, digest)), None)
+        kept = digest(token)
+        return next((u for u in self.all() if u.token and hmac.compare_digest(u.token, kept)), None)
 
     @cached_property
     def _dummy_hash(self) -> str:
@@ -137,7 +137,7 @@ class Users:
     def new_token(self, name: str) -> str:
         """Create a token for a user's programs and return it; it replaces the previous one and cannot be read again."""
         token = secrets.token_urlsafe(32)
-        self._update(name, token=_digest(token))
+        self._update(name, token=digest(token))
         return token
 
     def limit(self, name: str, most_memories: int | None) -> None:
@@ -218,5 +218,6 @@ def _same_name(one: str, other: str) -> bool:
     return one == other
 
 
-def _digest(token: str) -> str:
+def digest(token: str) -> str:
+    """What is kept of a token, from which it cannot be found."""
     return hashlib.sha256(token.encode()).hexdigest()

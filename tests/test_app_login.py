@@ -31,7 +31,8 @@ from graph.server.site import build_site
 from graph.server.user_pages import UserPages
 from graph.tab.personas import import_sample
 from memory.bank.bank import Bank
-from memory.forgetting.forget import forget_persona
+from memory.bank.queries.deletion import select_everything
+from memory.forgetting.forget import forget_selected
 from memory.users import Users
 from support.app_client import PASSWORDS
 
@@ -141,7 +142,7 @@ def test_the_sample_is_imported_once_and_not_after_everything_was_forgotten(tmp_
     for _ in range(2):
         import_sample(bank)
         assert len(bank.personas()) == 1
-    forget_persona(bank, bank.personas()[0].id)
+    forget_selected(bank, [bank.personas()[0].id], select_everything)
     import_sample(bank)
     assert bank.personas() == []
 

@@ -215,12 +215,12 @@ def test_repeated_and_edited_words_are_no_faults(home):
 def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path, monkeypatch):
     bank = seeded(tmp_path)
 
-    def grow(db):
-        db.table("turns").add_column("mood", str)
-        db.table("turns").enable_fts(["text"])
+    def interrupt(db):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, grow))
+    grow = "ALTER TABLE turns ADD COLUMN mood TEXT;\nCREATE VIRTUAL TABLE turns_fts USING fts5 (text);\n"
+    monkeypatch.setattr(schema, "MIGRATIONS", {**schema.MIGRATIONS, "grow": grow})
+    monkeypatch.setattr(schema, "_AFTERWARDS", {"grow": interrupt})
     with pytest.raises(KeyboardInterrupt):
         bank.personas()
     monkeypatch.undo()

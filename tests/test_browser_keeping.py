@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running = App(tmp_path_factory.mktemp("keeping"))
     running.start()
-    while consolidation.count_pending(Bank(running.home / "bank.db")):
+    while len(consolidation.pending_sessions(Bank(running.home / "bank.db"))):
         time.sleep(0.2)
     yield running
     running.stop()

@@ -282,7 +282,7 @@ def test_killed_while_it_learns_it_loses_and_repeats_nothing(bank):
     )
     killed = subprocess.run([sys.executable, "-c", dies, str(bank.path)], cwd=ROOT, timeout=120, check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert (len(learned(bank)), learning_queue.count_pending(bank)) == (2, 2)
+    assert (len(learned(bank)), len(learning_queue.pending_sessions(bank))) == (2, 2)
     assert learn_from_sessions(bank, "rules").sessions == 2
     assert learned(bank) == [f"Ab{letter} is your cat" for letter in "abcd"]
 
@@ -300,7 +300,7 @@ def test_an_older_history_that_comes_later_does_not_close_what_is_newer(bank):
 def test_nobody_learns_where_nobody_is_to(bank):
     tell(bank, "I live in Porto.")
     assert learn_from_sessions(bank, "none").sessions == 0
-    assert learning_queue.count_pending(bank) == 1
+    assert len(learning_queue.pending_sessions(bank)) == 1
 
 
 def test_a_chat_is_learned_from_when_it_is_closed(bank, embedder):
@@ -490,7 +490,7 @@ def test_while_the_model_is_away_sessions_wait(bank, status, monkeypatch):
     tell(bank, "I live in Porto.")
     with ChatServer(Broken(status=status, body="{}")) as server, pytest.raises(Unreachable):
         by_server(bank, server)
-    assert (learned(bank), learning_queue.count_pending(bank)) == ([], 1)
+    assert (learned(bank), len(learning_queue.pending_sessions(bank))) == ([], 1)
 
 
 def test_a_session_at_which_the_server_fails_does_not_hold_up_the_others(bank):
@@ -500,7 +500,7 @@ def test_a_session_at_which_the_server_fails_does_not_hold_up_the_others(bank):
     with ChatServer(lambda r: Broken(500, "{}") if "I live in Porto" in str(r["messages"]) else whole) as server:
         done = by_server(bank, server)
     assert learned(bank) == ["Abba is your cat", "Lives in Porto"]
-    assert (done.sessions, done.by_rules, learning_queue.count_pending(bank)) == (2, 1, 0)
+    assert (done.sessions, done.by_rules, len(learning_queue.pending_sessions(bank))) == (2, 1, 0)
 
 
 def test_a_long_session_is_read_in_parts_with_the_right_quotes(bank):
@@ -527,7 +527,7 @@ def test_of_what_a_small_real_model_writes_only_what_was_said_is_kept(bank):
     done = learn_from_sessions(bank, "llm", chat_model(f"gguf:{file}"))
     assert done.sessions == 1
     assert done.notice in ("", "the chat model's reply could not be used: none of its items tells what was said")
-    assert learning_queue.count_pending(bank) == 0
+    assert len(learning_queue.pending_sessions(bank)) == 0
 
 
 def test_without_a_model_rules_learn_and_say_so(bank):

@@ -8,8 +8,9 @@ import pytest
 
 from graph.assistant import Answer, Assistant, Step
 from graph.replies.phrases import NEWS, manner
+from memory.bank.queries.deletion import select_session
 from memory.errors import UnknownPersona
-from memory.forgetting.forget import forget_session
+from memory.forgetting.forget import forget_selected
 from memory.search import indexer
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
@@ -58,7 +59,7 @@ def test_what_is_said_while_another_window_forgets_a_chat_is_answered_and_kept(q
     async def answered():
         async for event in Assistant(quill.services).stream(quill.asks(FEELING)):
             if isinstance(event, Step) and event.line.node == "retrieve":
-                forget_session(bank, persona, gone.id)
+                forget_selected(bank, [persona], select_session(gone.id))
         assert isinstance(event, Answer)
         return event.reading
 

@@ -474,7 +474,9 @@ def test_a_backup_of_an_earlier_version_is_brought_up_to_date_in_the_bank_only(b
     earlier = Bank(old)
     with earlier.writing() as db:
         db.execute("INSERT INTO personas (name, created_at) VALUES ('Zoe', '2023-05-08T00:00:00+00:00')")
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, lambda db: db.table("turns").add_column("mood")))
+    monkeypatch.setattr(
+        schema, "MIGRATIONS", {**schema.MIGRATIONS, "mood": "ALTER TABLE turns ADD COLUMN mood TEXT;\n"}
+    )
     held = old.read_bytes()
     restore(bank, old)
     assert [p.name for p in bank.personas()] == ["Zoe"]

@@ -7,6 +7,7 @@ import pytest
 
 from memory.bank.bank import Bank
 from memory.bank.corrections import edit
+from memory.bank.queries.deletion import select_session
 from memory.forgetting import forget
 from memory.tab.memory_card import render_memory
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
@@ -54,8 +55,8 @@ def test_the_answers_that_relied_on_it_are_listed_and_nothing_in_them_is_markup(
     answered(bank, fact)
     shown = render_memory(bank, fact, 2)
     assert "Where do I live? — In &lt;b&gt;Porto&lt;/b&gt; [1]" in shown
-    (use,) = bank.citing_answers(1, fact.id, 10)
-    assert (use.question, use.answer.role) == ("Where do I live?", "assistant")
+    ((question, answer),) = bank.citing_answers(1, fact.id, 10)
+    assert (question, answer.role) == ("Where do I live?", "assistant")
 
 
 def test_another_personas_answers_are_not_shown(bank):
@@ -72,7 +73,7 @@ def test_a_forgotten_answer_relied_on_nothing(bank):
     fact = tell(bank, "I live in Porto, see.")
     answered(bank, fact)
     (chat,) = [s.id for s in bank.sessions(1) if s.source == "chat"]
-    forget.forget_session(bank, 1, chat)
+    forget.forget_selected(bank, [1], select_session(chat))
     assert bank.citing_answers(1, fact.id, 10) == []
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from memory.bank.corrections import mark_wrong
+from memory.bank.queries.deletion import select_session
 from memory.forgetting import forget
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
@@ -61,7 +62,7 @@ def test_a_fact_told_twice_is_one_memory_with_both_tellings(bank):
     (fact,) = profile(bank).values()
     assert (len(fact.turn_ids), fact.valid_from, fact.valid_to) == (2, MAY, None)
     first, second = bank.sessions(1)
-    forget.forget_session(bank, 1, first.id)
+    forget.forget_selected(bank, [1], select_session(first.id))
     assert [t.session_id for t in bank.sources(1, fact.id)] == [second.id]
 
 
@@ -100,7 +101,7 @@ def test_a_correction_takes_back_what_was_wrong_and_holds_from_the_same_day(bank
 def test_forgetting_a_correction_brings_back_what_it_corrected(bank):
     test_a_correction_takes_back_what_was_wrong_and_holds_from_the_same_day(bank)
     (correction,) = [s.id for s in bank.sessions(1) if s.external_id == "c"]
-    forget.forget_session(bank, 1, correction)
+    forget.forget_selected(bank, [1], select_session(correction))
     held = profile(bank)
     assert held["Lives in Lisbon"].retracted_at is None
     assert held["Lives in Porto"].superseded_by == held["Lives in Lisbon"].id
@@ -189,7 +190,7 @@ def test_an_import_is_due_at_once_and_a_chat_when_it_is_over(bank):
     tell(bank, "Two.", name="chat", source="chat")
     now = datetime.now(UTC)
     named = {s.id: s.external_id for s in bank.sessions(1)}
-    assert [named[d.session_id] for d in consolidation.pending_sessions(bank, now)] == ["imported"]
+    assert [named[d.id] for d in consolidation.pending_sessions(bank, now)] == ["imported"]
     assert len(consolidation.pending_sessions(bank, now + timedelta(minutes=31))) == 2
     consolidation.close_chats(bank, "another")
     assert len(consolidation.pending_sessions(bank, now)) == 1
@@ -222,7 +223,7 @@ def test_of_two_who_learn_from_a_session_the_second_stores_nothing(bank):
     assert consolidation.store_learned(bank, session, turns, learned) is None
     tell(bank, "Two.", name="b")
     (other,) = consolidation.pending_sessions(bank, datetime.now(UTC))
-    forget.forget_session(bank, 1, other.session_id)
+    forget.forget_selected(bank, [1], select_session(other.id))
     assert consolidation.store_learned(bank, other, [], []) is None
 
 

@@ -254,4 +254,4 @@ def test_a_version_without_changes_says_what_the_memory_says(bank):
     new = correcting.edit(bank, memory)
     assert (new.text, new.event, new.event_text) == ("I bought a kayak.", None, "")
     assert (new.valid_from, new.valid_to) == (MAY, None)
-    assert consolidation.count_pending(bank) == 1
+    assert len(consolidation.pending_sessions(bank)) == 1

@@ -162,7 +162,7 @@ def test_a_backup_of_before_there_were_digests_has_true_ones(bank, tmp_path):
         for table in schema.DIGESTED:
             conn.execute(f"ALTER TABLE {table} DROP COLUMN digest")
         conn.execute("ALTER TABLE turns DROP COLUMN unsupported")
-        before = schema.FIRST_VERSION + schema.MIGRATIONS.index(schema._add_digests)
+        before = schema.FIRST_VERSION + list(schema.MIGRATIONS).index("digests")
         conn.execute(f"PRAGMA user_version = {before}")
     other = Bank(tmp_path / "other.db")
     restore(other, bank.path)

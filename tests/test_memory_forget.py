@@ -9,9 +9,9 @@ import pytest
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion
-from memory.bank.queries.deletion import select_memories
+from memory.bank.queries.deletion import select_everything, select_memories, select_session
 from memory.errors import BankUnavailable, UnknownPersona
-from memory.forgetting.forget import forget_memories, forget_persona, forget_session, preview_selected
+from memory.forgetting.forget import forget_memories, forget_selected, preview_selected
 from memory.forgetting.residue import find_in_bank
 from memory.search import indexer
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
@@ -112,9 +112,9 @@ def test_the_index_holds_no_word_of_it(made):
 
 def test_a_session_and_a_persona_go_whole(made):
     bank, ana = made
-    gone = forget_session(bank, ana.id, find(bank, ana, SECRET).session_id)
+    gone = forget_selected(bank, [ana.id], select_session(find(bank, ana, SECRET).session_id))
     assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (3, 2, 1, 0)
-    gone = forget_persona(bank, ana.id)
+    gone = forget_selected(bank, [ana.id], select_everything)
     assert (gone.memories, gone.turns, gone.sessions, gone.residue) == (1, 1, 1, 0)
     assert bank.personas() == []
     with bank.reading() as db:
@@ -135,7 +135,7 @@ def test_a_deleted_persona_leaves_neither_its_card_nor_its_titles_in_the_files(t
     turns = (TurnDraft("Quirin Haldenwang", "assistant", "The fog came in at nine."),)
     bank.remember(keeper.id, [SessionDraft(turns, external_id="fog", title=title)])
     assert all(find_in_bank(bank.path, [text]) for text in (*card.values(), title))
-    assert forget_persona(bank, keeper.id).residue == 0
+    assert forget_selected(bank, [keeper.id], select_everything).residue == 0
     assert not find_in_bank(bank.path, [*card.values(), title])
 
 
@@ -145,7 +145,7 @@ def test_a_name_that_another_persona_says_is_no_residue(tmp_path):
         persona = bank.create_persona(PersonaDraft(name))
         turns = (TurnDraft("Quirin Haldenwang", "assistant", f"I talk with {name}."),)
         bank.remember(persona.id, [SessionDraft(turns, external_id=name, title="The night of the fog")])
-    assert forget_persona(bank, 1).residue == 0
+    assert forget_selected(bank, [1], select_everything).residue == 0
 
 
 def test_a_persona_of_another_users_bank_is_neither_renamed_nor_deleted(tmp_path):
@@ -155,7 +155,7 @@ def test_a_persona_of_another_users_bank_is_neither_renamed_nor_deleted(tmp_path
             bank.create_persona(PersonaDraft(name))
     quirin = ann.persona("Quirin").id
     with pytest.raises(UnknownPersona):
-        forget_persona(ben, quirin)
+        forget_selected(ben, [quirin], select_everything)
     with pytest.raises(UnknownPersona):
         ben.rename_persona(quirin, "Mine")
     assert [p.name for p in ann.personas()] == ["Ida", "Quirin"]

@@ -16,9 +16,10 @@ from memory.bank import journal
 from memory.bank import learning_queue as consolidation
 from memory.bank.bank import Bank
 from memory.bank.journal import Entry
+from memory.bank.queries.deletion import select_everything
 from memory.errors import BankUnavailable, MemoirError
 from memory.exporting.export import write_export
-from memory.forgetting.forget import forget_memories, forget_persona
+from memory.forgetting.forget import forget_memories, forget_selected
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
@@ -83,7 +84,7 @@ def test_learning_and_forgetting_leave_numbers_and_no_word(bank):
     consolidation.store_learned(bank, due, turns, [fact])
     forget_memories(bank, 1, [1])
     bank.add_memories(1, [MemoryDraft("world", "Commas are small.")])
-    forget_persona(bank, 1)
+    forget_selected(bank, [1], select_everything)
     assert told(bank)[2:] == [
         ("learned", "app", {"memories": 1}, ""),
         ("forgot", "app", {"sessions": 1, "turns": 2, "memories": 2}, "1-2"),

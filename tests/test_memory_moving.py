@@ -17,6 +17,7 @@ from memory.bank import learning_queue as consolidation
 from memory.bank import maintenance as upkeep
 from memory.bank import rows
 from memory.bank.bank import Bank
+from memory.bank.queries.deletion import select_session
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting import export
 from memory.forgetting import forget
@@ -138,7 +139,7 @@ def do(bank, what):
             with suppress(MemoirError):
                 correct(bank, who, memory, what["deed"])
         elif memory and memory.session_id:
-            forget.forget_session(bank, who, memory.session_id)
+            forget.forget_selected(bank, [who], select_session(memory.session_id))
 
 
 def correct(bank, who, memory, deed):

@@ -168,12 +168,12 @@ def test_of_a_summary_that_mentions_it_the_turns_stay_that_do_not(bank):
     consolidation.close_chats(bank)
     (session,) = (s for s in bank.sessions(1) if s.external_id == "d")
     summary = MemoryDraft("event", "They spoke of a fair and of Petra.", said_at=JULY, attribute=consolidation.SUMMARY)
-    due = next(d for d in consolidation.pending_sessions(bank, datetime.now(UTC)) if d.session_id == session.id)
+    due = next(d for d in consolidation.pending_sessions(bank, datetime.now(UTC)) if d.id == session.id)
     turns = [h.turn for h in consolidation.session_turns(bank, due)]
     consolidation.store_learned(bank, due, turns, [LearnedMemory(summary, (Quote(0, turns[0].text, False),))])
     gone = forget_selected(bank, [1], scope.select_mentions("Petra"))
     assert (gone.memories, gone.turns) == (1, 0)
-    assert session.id in {d.session_id for d in consolidation.pending_sessions(bank, datetime.now(UTC))}
+    assert session.id in {d.id for d in consolidation.pending_sessions(bank, datetime.now(UTC))}
 
 
 @pytest.mark.parametrize("kind", ["export", "backup"])

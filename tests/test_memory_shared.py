@@ -14,11 +14,12 @@ from memory import ingest
 from memory.bank import corrections, journal, maintenance, schema
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import past_chats
+from memory.bank.queries.deletion import select_everything, select_session
 from memory.bank.queries.told import facts_told, known_facts, known_period, known_relations, lines_told, name_told
 from memory.embedding.embedder import Embedder
 from memory.errors import UnknownMemory
 from memory.exporting.export import write_export
-from memory.forgetting.forget import forget_memories, forget_persona, forget_session, preview_persona
+from memory.forgetting.forget import forget_memories, forget_selected, preview_selected
 from memory.search import indexer
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
@@ -212,7 +213,7 @@ def test_a_correction_reaches_what_was_told_to_another_and_undoing_it_too(
     bank.remember(memoir.id, [chat("b", JUNE, "No, in the shed.", "Corrected.", learned=(fixed,))])
     assert bank.memory(lena.id, bicycle).retracted_at is not None
     (session,) = bank.sessions(memoir.id)
-    forget_session(bank, memoir.id, session.id)
+    forget_selected(bank, [memoir.id], select_session(session.id))
     assert bank.memory(lena.id, bicycle).retracted_at is None
     bank.remember(memoir.id, [chat("c", JUNE, "No, in the shed.", "Corrected.", learned=(fixed,))])
     gone = forget_memories(bank, memoir.id, [bicycle])
@@ -249,8 +250,8 @@ def test_forgetting_takes_the_answers_of_other_personas_along(
     answered(bank, memoir, bicycle, f"You told Lena: {BIKE}")
     indexer.embed_all(bank, embedder)
     if whole:
-        assert preview_persona(bank, lena.id).turns == 3
-        gone = forget_persona(bank, lena.id)
+        assert preview_selected(bank, [lena.id], select_everything).turns == 3
+        gone = forget_selected(bank, [lena.id], select_everything)
     else:
         gone = forget_memories(bank, memoir.id, [bicycle])
     assert gone.residue == 0
@@ -267,7 +268,7 @@ def test_deleting_a_persona_reopens_the_facts_that_it_had_closed(bank: Bank, len
     boat = LearnedMemory(moved, (Quote(0, "I live on a boat now."),), closes=porto)
     bank.remember(memoir.id, [chat("c", JUNE, "I live on a boat now.", "Nice.", learned=(boat,))])
     assert bank.memory(lena.id, porto).valid_to == JUNE
-    forget_persona(bank, memoir.id)
+    forget_selected(bank, [memoir.id], select_everything)
     assert bank.memory(lena.id, porto).valid_to is None
 
 
@@ -295,7 +296,7 @@ def test_an_older_bank_shares_what_was_told_in_chats_and_keeps_imports_apart(ban
     bank.remember(history.id, [replace(chat("h", MAY, "Hello.", "Hello."), source="import")])
     bank.create_persona(PersonaDraft("Ida", "sample"))
     with closing(sqlite3.connect(bank.path)) as conn:
-        before = schema.FIRST_VERSION + schema.MIGRATIONS.index(schema._add_kept_apart)
+        before = schema.FIRST_VERSION + list(schema.MIGRATIONS).index("kept_apart")
         conn.execute("ALTER TABLE personas DROP COLUMN kept_apart")
         conn.execute("ALTER TABLE personas DROP COLUMN picture")
         conn.execute("ALTER TABLE sessions DROP COLUMN hidden")

@@ -67,7 +67,7 @@ def take(what, bank, path, task):
     if what == "backup":
         return backup.backup(bank, path, task)
     if what == "persona":
-        return forget.forget_persona(bank, 1, task)
+        return forget.forget_selected(bank, [1], scope.select_everything, task)
     return forget.forget_selected(bank, [1, 2], scope.select_mentions("gulls"), task)
 
 

@@ -29,9 +29,10 @@ from graph.models.local_model import LocalModel
 from graph.settings import Method, PipelineSettings, RerankSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
+from memory.bank.queries.deletion import select_session
 from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
-from memory.forgetting.forget import forget_session
+from memory.forgetting.forget import forget_selected
 from memory.search.indexer import embed_all
 from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
 
@@ -183,7 +184,7 @@ class MemoryUnderTest:
             return
         coming = {self._opaque.original(session.external_id) for session in sessions}
         for number in [number for number, name in self._ids.sessions.items() if name in coming]:
-            forget_session(self._bank, self._persona.id, number)
+            forget_selected(self._bank, [self._persona.id], select_session(number))
 
     # --- asking
 

@@ -22,10 +22,10 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from eval.reporting.render import safe_cell
 from eval.runs.run import Run
 from eval.types import Sample
 from memory.errors import MemoirError
+from memory.formatting import safe_cell
 
 REFERENCE = "reference"
 """Stands for a run: the benchmark's own replies, rated like any other."""

@@ -9,14 +9,14 @@ from eval.metrics.intervals import INTERVALS
 from eval.metrics.scores import score, without_uncounted
 from eval.metrics.significance import TESTED, Difference, compare, stars
 from eval.play.systems.registry import WITHOUT_MODEL
-from eval.reporting.render import csv_text, format_figure, format_fraction, headlines, markdown_table, section
+from eval.reporting.render import format_figure, format_fraction, headlines, markdown_table, section
 from eval.reporting.report import Report, report
 from eval.runs.provenance import versions
 from eval.runs.run import Run
 from eval.types import Prediction, Probe, Sample
 from graph.models.registry import is_named
 from memory.errors import MemoirError
-from memory.formatting import clip
+from memory.formatting import clip, csv_text
 
 COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
 COMPARISON_NOTE = f"{INTERVALS}. {TESTED}."

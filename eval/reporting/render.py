@@ -1,7 +1,5 @@
 """Format reports as Markdown, table rows and CSV."""
 
-import csv
-import io
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -15,7 +13,7 @@ from eval.judging.judge import Agreement
 from eval.metrics.intervals import INTERVALS
 from eval.reporting.report import Report
 from eval.types import Figure
-from memory.bank.journal import FORMULA
+from memory.formatting import csv_text, safe_cell
 
 _SHOWN: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text("utf-8"))
 HEADLINES: Sequence[str] = _SHOWN["headlines"]
@@ -228,15 +226,3 @@ def to_csv(report: Report) -> str:
         for name, f in figures.items()
     )
     return csv_text(("axis", "group", "metric", "value", "low", "high", "n"), rows)
-
-
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The text of a CSV file."""
-    out = io.StringIO()
-    csv.writer(out).writerows([header, *rows])
-    return out.getvalue()
-
-
-def safe_cell(text: str) -> str:
-    """Quote a cell that a spreadsheet would take for a formula."""
-    return f"'{text}" if text.startswith(FORMULA) else text

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from graph.settings import LearnerEngine
     from memory.bank.bank import Bank
-    from memory.bank.learning_queue import PendingSession, SessionTurn
+    from memory.bank.learning_queue import SessionTurn
     from memory.search.indexer import Indexer
+    from memory.types import Session
 
 LOOK_EVERY = 60.0
 """Seconds between two searches for chats that have ended."""
@@ -71,7 +72,7 @@ def learn_from_sessions(
     """
     done = LearningResult()
     while engine != "none" and not stopped():
-        batch = learning_queue.pending_sessions(bank, now or datetime.now(UTC), BATCH)
+        batch = learning_queue.pending_sessions(bank, now, BATCH)
         for session in batch:
             if stopped():
                 return done
@@ -90,7 +91,7 @@ def learn_from_sessions(
 
 def _learn(
     bank: Bank,
-    session: PendingSession,
+    session: Session,
     turns: Sequence[SessionTurn],
     engine: LearnerEngine,
     model: BaseChatModel | None,
@@ -114,7 +115,7 @@ def _learn(
     return from_rules.learn(turns), notice
 
 
-def _background(bank: Bank, session: PendingSession, turns: Sequence[SessionTurn]) -> Excerpt:
+def _background(bank: Bank, session: Session, turns: Sequence[SessionTurn]) -> Excerpt:
     """What was known when a session ended."""
     ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
     persona = session.persona_id

@@ -20,13 +20,14 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import Receive, Scope, Send
 
 from graph.assistant import Answer, Assistant, Event
-from graph.server.login import digest, is_browser
+from graph.server.login import is_browser
 from graph.server.request_limits import RequestBudget, network
 from graph.server.user_pages import UserPages, end_when
 from graph.state import Ask, Services
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_duration
 from memory.tab.parts import render
+from memory.users import digest
 
 COOKIE = "memoir-visitor"
 

@@ -1,6 +1,5 @@
 """Require a login for every page: the login form, its wait after failures, the logout, and tokens for programs."""
 
-import hashlib
 import hmac
 import math
 import secrets
@@ -18,7 +17,7 @@ from graph.server.request_limits import network
 from graph.server.user_pages import UserPages, end_when
 from memory.errors import MemoirError
 from memory.tab.parts import render
-from memory.users import MAX_PASSWORD, UnknownUser, User, Users
+from memory.users import MAX_PASSWORD, UnknownUser, User, Users, digest
 
 COOKIE = "memoir-session"
 LOGIN_SECONDS = 7 * 24 * 3600
@@ -258,8 +257,3 @@ def is_browser(request: Request) -> bool:
 def _proof(user: User, browser: str) -> str:
     """What only this server can give a browser once its user has logged in; a new password ends it."""
     return hmac.new(user.password.encode(), browser.encode(), "sha256").hexdigest()
-
-
-def digest(token: str) -> str:
-    """What is kept of a token, from which it cannot be found."""
-    return hashlib.sha256(token.encode()).hexdigest()

@@ -17,7 +17,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries.chats import change_chat, find_chat, openings, past_chats
 from memory.bank.queries.deletion import select_session
 from memory.errors import MemoirError
-from memory.forgetting.forget import forget_session, preview_selected
+from memory.forgetting.forget import forget_selected, preview_selected
 from memory.formatting import format_count, format_day
 from memory.tab.import_panel import APART
 from memory.tab.parts import PRIVATE, Confirm, Update, hint, render
@@ -116,7 +116,7 @@ class ChatList:
             if not forget:
                 change_chat(self.bank, past, hidden=1)
             else:
-                gone = forget_session(self.bank, past.persona_id, past.id)
+                gone = forget_selected(self.bank, [past.persona_id], select_session(past.id))
                 forgotten = format_count(gone.turns, "message"), format_count(gone.memories, "memory", "memories")
                 gr.Info(f"Forgotten: {' and '.join(forgotten)}.", duration=6)
         return {self.deleted: chosen, **self._close(chat, words)}

@@ -7,7 +7,7 @@ what the user said to others (`memory.bank.queries.memories`).
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -16,18 +16,11 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
-from memory.bank.queries.memories import (
-    known_to,
-    memories_by_id,
-    persona_list,
-    read_memories,
-    time_range,
-    visible_personas,
-)
+from memory.bank.queries import named_queries
+from memory.bank.queries.memories import known_to, memories_by_id, persona_list, read_memories, visible_personas
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
 from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
-    CitingAnswer,
     Memory,
     MemoryDraft,
     Persona,
@@ -43,7 +36,8 @@ from memory.types import (
 Choice = Literal["embedding_model", "chat_model"]
 """What the user chooses for a whole bank."""
 
-SESSION = "SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s"
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SESSION = SQL["session"]
 
 NEWEST_FIRST = "ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
 """The order in which memories are shown: pinned ones first, then by when they happened, were said or were stored."""
@@ -218,18 +212,20 @@ class Bank(BankFile):
     def counts(self, persona_id: int) -> dict[str, int]:
         """The number of `sessions`, `turns` and memories of each store that a persona has."""
         with self.reading() as db:
-            sessions, turns = db.conn.execute(
-                "SELECT count(DISTINCT s.id), count(t.id) FROM sessions s LEFT JOIN turns t ON t.session_id = s.id "
-                "WHERE s.persona_id = ?",
-                (persona_id,),
-            ).fetchone()
-            stores = "SELECT store, count(*) FROM memories WHERE persona_id = ? GROUP BY store"
-            return {"sessions": sessions, "turns": turns, **dict(db.conn.execute(stores, (persona_id,)).fetchall())}
+            sessions, turns = db.conn.execute(SQL["count_sessions_and_turns"], (persona_id,)).fetchone()
+            stores = dict(db.conn.execute(SQL["count_stores"], (persona_id,)).fetchall())
+        return {"sessions": sessions, "turns": turns, **stores}
 
     def time_range(self, persona_id: int) -> TimeSpan | None:
         """The span from the first dated turn to just after the last, or None if none has a date."""
-        with self.reading() as db:
-            return time_range(db, persona_id)
+        # Each query alone reads one entry of the index; both in one would scan it.
+        query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
+        with self.reading_snapshot() as db:
+            (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
+        if first is None:
+            return None
+        end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
+        return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
 
     def last_said(self, persona_id: int, before: datetime) -> datetime | None:
         """When the last of what was said before a moment was said; None if nothing was."""
@@ -275,29 +271,18 @@ class Bank(BankFile):
 
     def chat_memories(self, persona_id: int, chat_id: str, limit: int) -> list[Memory]:
         """The dialogue memories of the session with that `external_id`, without retracted ones, the newest first."""
-        clauses = """
-            WHERE m.persona_id = :persona AND m.store = 'dialogue' AND m.taken_back IS NULL AND m.session_id =
-                (SELECT id FROM sessions WHERE persona_id = m.persona_id AND external_id = :chat)
-            ORDER BY m.id DESC LIMIT :limit
-        """
-        return self.read_memories(clauses, {"persona": persona_id, "chat": chat_id, "limit": limit})
+        return self.read_memories(SQL["chat_memories"], {"persona": persona_id, "chat": chat_id, "limit": limit})
 
     def cited_in_chat(self, persona_id: int, chat_id: str) -> list[Memory]:
         """The memories that replies in the session with that `external_id` cite; those of the last reply first."""
-        clauses = """
-            JOIN (SELECT c.memory_id, max(c.turn_id) AS cited_by FROM cites c JOIN turns r ON r.id = c.turn_id
-                WHERE r.session_id = (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat)
-                GROUP BY c.memory_id) cited ON cited.memory_id = m.id
-        """
         with self.reading() as db:
-            clauses += f"WHERE {known_to(db, persona_id, '+m.persona_id')} ORDER BY cited.cited_by DESC, m.id"
+            clauses = SQL["cited_in_chat"].format(known=known_to(db, persona_id, "+m.persona_id"))
             return read_memories(db, clauses, {"persona": persona_id, "chat": chat_id})
 
     def memories_from_same_turns(self, persona_id: int, memory_id: int) -> list[Memory]:
         """All known memories from the turns of a memory, itself included, in the order in which they were stored."""
-        of_turns = "SELECT memory_id FROM sources WHERE turn_id IN (SELECT turn_id FROM sources WHERE memory_id = :id)"
         with self.reading() as db:
-            clauses = f"WHERE {known_to(db, persona_id, '+m.persona_id')} AND m.id IN ({of_turns}) ORDER BY m.id"
+            clauses = SQL["from_same_turns"].format(known=known_to(db, persona_id, "+m.persona_id"))
             return read_memories(db, clauses, {"persona": persona_id, "id": memory_id})
 
     def sources(self, persona_id: int, memory_id: int) -> list[Turn]:
@@ -307,39 +292,24 @@ class Bank(BankFile):
 
     def quotes(self, persona_id: int, memory_id: int) -> dict[int, str]:
         """The words that carry a memory, by turn id; a dialogue memory, which is its whole turn, has none."""
-        query = (
-            "SELECT o.turn_id, o.quote FROM sources o JOIN memories m ON m.id = o.memory_id "
-            "WHERE m.persona_id = ? AND m.id = ? AND o.quote <> ''"
-        )
         with self.reading() as db:
-            return dict(db.conn.execute(query, (persona_id, memory_id)).fetchall())
+            return dict(db.conn.execute(SQL["quotes"], (persona_id, memory_id)).fetchall())
 
-    def citing_answers(self, persona_id: int, memory_id: int, limit: int) -> list[CitingAnswer]:
-        """The answers that relied on a memory, the newest first."""
-        query = (
-            "SELECT t.*, q.text AS question FROM cites c JOIN memories m ON m.id = c.memory_id JOIN turns t ON "
-            "t.id = c.turn_id LEFT JOIN turns q ON q.session_id = t.session_id AND q.position = t.position - 1 "
-            "WHERE m.persona_id = ? AND m.id = ? ORDER BY t.id DESC LIMIT ?"
-        )
+    def citing_answers(self, persona_id: int, memory_id: int, limit: int) -> list[tuple[str, Turn]]:
+        """The answers that relied on a memory, each after its question, the newest first."""
         with self.reading() as db:
-            answers = db.query(query, [persona_id, memory_id, limit])
-            return [CitingAnswer(row["question"] or "", rows.turn(row)) for row in answers]
+            answers = db.query(SQL["citing_answers"], [persona_id, memory_id, limit])
+            return [(row["question"] or "", rows.turn(row)) for row in answers]
 
     def origins(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, list[Turn]]:
         """By memory id, the first turn that it comes from and up to two before that in its session, the last first.
 
         Of what was said to another persona, only the user's.
         """
-        query = (
-            "SELECT m.id AS memory_id, o.* FROM memories m JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources "
-            "WHERE memory_id = m.id) JOIN turns o ON o.session_id = t.session_id AND o.position BETWEEN t.position - 2 "
-            "AND t.position WHERE {} AND m.id IN (SELECT value FROM json_each(:ids)) "
-            "AND (o.role = 'user' OR m.persona_id = :persona) ORDER BY o.position DESC"
-        )
         turns: dict[int, list[Turn]] = defaultdict(list)
         with self.reading() as db:
-            known = known_to(db, persona_id, "+m.persona_id")
-            for row in db.query(query.format(known), {"persona": persona_id, "ids": rows.json_list(memory_ids)}):
+            query = SQL["origins"].format(known=known_to(db, persona_id, "+m.persona_id"))
+            for row in db.query(query, {"persona": persona_id, "ids": rows.json_list(memory_ids)}):
                 turns[row["memory_id"]].append(rows.turn(row))
         return dict(turns)
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -14,10 +15,13 @@ from sqlite_utils import Database
 
 from memory.bank import facts, journal, rows
 from memory.bank.bank import Bank
+from memory.bank.queries import named_queries
 from memory.bank.queries.memories import known_to, memories_by_id
 from memory.bank.rows import clean, insert, next_id
 from memory.errors import MemoirError
 from memory.types import Memory
+
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 ChangeKind = Literal["edit", "wrong", "pin", "unpin", "merge"]
 
@@ -101,12 +105,7 @@ def pin(bank: Bank, persona_id: int, memory_id: int, *, pinned: bool) -> None:
 
 def duplicates(bank: Bank, persona_id: int, memory_id: int) -> list[Memory]:
     """The other memories of the same store and speaker with the same text that are still recalled."""
-    clauses = """
-        JOIN memories o ON o.id = :id AND o.persona_id = m.persona_id AND o.store = m.store
-            AND o.speaker = m.speaker AND o.text = m.text COLLATE NOCASE
-        WHERE m.persona_id = :persona AND m.id <> :id AND m.taken_back IS NULL AND m.store <> 'dialogue' ORDER BY m.id
-    """
-    return bank.read_memories(clauses, {"id": memory_id, "persona": persona_id})
+    return bank.read_memories(SQL["duplicates"], {"id": memory_id, "persona": persona_id})
 
 
 def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) -> None:
@@ -115,10 +114,7 @@ def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) ->
         for other in others:
             owner = _current(db, persona_id, memory_id)["persona_id"]
             _current(db, persona_id, other)
-            query = (
-                "SELECT turn_id FROM sources WHERE memory_id = ? EXCEPT SELECT turn_id FROM sources WHERE memory_id = ?"
-            )
-            taken = [int(turn) for (turn,) in db.conn.execute(query, (other, memory_id))]
+            taken = [int(turn) for (turn,) in db.conn.execute(SQL["further_sources"], (other, memory_id))]
             _replace(db, persona_id, other, memory_id)
             _record(db, owner, "merge", memory_id, other, taken)
 
@@ -184,15 +180,7 @@ def _add_dependants(db: Database, memory: Mapping[str, Any]) -> list[int]:
     """Make what was learned from this statement alone depend on it; the ids of the memories that newly do."""
     if memory["store"] != "dialogue":
         return []
-    query = """
-        SELECT memory_id FROM sources WHERE memory_id <> :id AND memory_id IN (
-            SELECT memory_id FROM sources WHERE turn_id IN (SELECT turn_id FROM sources WHERE memory_id = :id))
-        GROUP BY memory_id
-        HAVING sum(turn_id NOT IN (SELECT turn_id FROM sources WHERE memory_id = :id)) = 0
-        EXCEPT SELECT memory_id FROM rests_on WHERE basis_id = :id
-        EXCEPT SELECT id FROM memories WHERE store = 'dialogue'
-    """
-    dependants = [int(each) for (each,) in db.conn.execute(query, {"id": memory["id"]})]
+    dependants = [int(each) for (each,) in db.conn.execute(SQL["new_dependants"], {"id": memory["id"]})]
     rows.link(db, "rests_on", [(each, memory["id"]) for each in dependants])
     return dependants
 
@@ -206,5 +194,4 @@ def _record(
 
 
 def _last(db: Database, persona_id: int) -> dict[str, Any] | None:
-    query = "SELECT * FROM changes WHERE persona_id = ? ORDER BY id DESC LIMIT 1"
-    return next(iter(db.query(query, [persona_id])), None)
+    return next(iter(db.query(SQL["last_change"], [persona_id])), None)

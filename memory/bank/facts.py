@@ -8,14 +8,18 @@ was wrong or withdrawn is retracted: what it had closed then holds as if the fac
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 from sqlite_utils import Database
 
 from memory.bank import rows
+from memory.bank.queries import named_queries
 from memory.bank.queries.memories import known_to
 from memory.bank.rows import clean_draft, insert, link, memory_row, next_id
 from memory.search.quotes import find_quote
 from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Turn, TurnDraft, WriteCounts
+
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 
 def add_memory(db: Database, persona_id: int, draft: MemoryDraft) -> WriteCounts:
@@ -81,12 +85,8 @@ def _learn(
     turn_ids = {turn_id for turn_id, _, _ in quotes}
     for period in count():
         identity = rows.learned_identity(draft, period)
-        row = db.conn.execute(
-            "SELECT id, coalesce(valid_from, '') <= :since AND coalesce(valid_to, '9') > :since "
-            "AND taken_back IS NULL, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) "
-            "FROM memories m WHERE persona_id = :persona AND identity = :identity",
-            {"since": since, "persona": persona_id, "identity": identity},
-        ).fetchone()
+        values = {"since": since, "persona": persona_id, "identity": identity}
+        row = db.conn.execute(SQL["told_before"], values).fetchone()
         if row is None:
             break
         memory_id, holds, sources = row
@@ -96,11 +96,7 @@ def _learn(
     closed: list[tuple[object, ...]] = []
     if item.replaces is not None:
         # What it closed by its number, and not by an attribute, the new one cannot find again.
-        query = (
-            "SELECT valid_to, id FROM memories WHERE superseded_by = ? AND taken_back IS NULL "
-            "AND (attribute = '' OR attribute <> ?)"
-        )
-        closed = db.conn.execute(query, (item.replaces, draft.attribute)).fetchall()
+        closed = db.conn.execute(SQL["closed_by_number"], (item.replaces, draft.attribute)).fetchall()
         is_line = draft.store == "dialogue"
         retract(db, persona_id, item.replaces, rows.format_time(draft.said_at), learn_again=is_line)
     memory_id = _add(db, persona_id, session_id, identity, draft)
@@ -120,8 +116,7 @@ def _learn(
 
 def end_fact(db: Database, persona_id: int, item: LearnedMemory, turn_id: int) -> None:
     """Close a known fact because a turn says that it no longer holds."""
-    query = "SELECT o.memory_id FROM sources o JOIN memories d ON d.id = o.memory_id WHERE o.turn_id = ?"
-    statement = db.conn.execute(f"{query} AND d.store = 'dialogue'", (turn_id,)).fetchone()
+    statement = db.conn.execute(SQL["statement_of_turn"], (turn_id,)).fetchone()
     if statement is not None:
         _close(db, persona_id, item, statement[0])
 
@@ -131,16 +126,8 @@ def _close(db: Database, persona_id: int, item: LearnedMemory, by: int) -> None:
     fact = item.memory
     values: dict[str, object] = {"store": fact.store, "text": fact.text, "speaker": fact.speaker}
     values |= {"attribute": fact.attribute, "since": rows.format_time(fact.valid_from or fact.said_at)}
-    # By the attribute, which has an index; the text has none.
-    which = "attribute = :attribute AND attribute <> '' AND store = :store AND text = :text AND speaker = :speaker"
-    begun = "valid_from <= :since"
-    if item.closes is not None:
-        which, begun = "id = :closes AND id <> :by", "coalesce(valid_from, '') <= :since"
-    db.conn.execute(
-        f"UPDATE memories AS m SET valid_to = :since, superseded_by = :by WHERE {known_to(db, persona_id)} AND {which} "
-        f"AND taken_back IS NULL AND {begun} AND (valid_to IS NULL OR valid_to > :since)",
-        {**values, "by": by, "closes": item.closes},
-    )
+    statement = SQL["close_by_words" if item.closes is None else "close"].format(known=known_to(db, persona_id))
+    db.conn.execute(statement, {**values, "by": by, "closes": item.closes})
     reassert(db, by)
 
 
@@ -150,17 +137,11 @@ def retract(db: Database, persona_id: int, memory_id: int, at: str | None, *, le
     Its sessions are to be learned from again, as their summaries may repeat it.
     """
     known = known_to(db, persona_id, "+m.persona_id")
-    taken = db.conn.execute(
-        f"UPDATE memories AS m SET taken_back = ? WHERE {known} AND m.id = ? AND taken_back IS NULL", (at, memory_id)
-    )
+    taken = db.conn.execute(SQL["retract"].format(known=known), (at, memory_id))
     if taken.rowcount:
-        _reopen_closed(db, memory_id)
+        db.conn.execute(SQL["reopen_closed"], {"id": memory_id})
     if taken.rowcount and learn_again:
-        db.conn.execute(
-            "UPDATE sessions SET learned = 0 WHERE id IN "
-            "(SELECT t.session_id FROM turns t JOIN sources o ON o.turn_id = t.id WHERE o.memory_id = ?)",
-            (memory_id,),
-        )
+        db.conn.execute(SQL["requeue_sessions"], (memory_id,))
 
 
 def undo_effects(db: Database, memory_id: int) -> None:
@@ -168,7 +149,7 @@ def undo_effects(db: Database, memory_id: int) -> None:
     corrected = db.conn.execute(
         "SELECT id FROM memories WHERE superseded_by = ? AND taken_back IS NOT NULL", (memory_id,)
     ).fetchall()
-    _reopen_closed(db, memory_id)
+    db.conn.execute(SQL["reopen_closed"], {"id": memory_id})
     for (corrected_id,) in corrected:
         reinstate(db, corrected_id)
 
@@ -179,15 +160,6 @@ def reinstate(db: Database, memory_id: int) -> None:
     supersede(db, memory_id)
 
 
-def _reopen_closed(db: Database, memory_id: int) -> None:
-    """Let what a memory closed hold until that memory's own end; what it corrected stays wrong."""
-    db.conn.execute(
-        "UPDATE memories SET (valid_to, superseded_by) = (SELECT valid_to, superseded_by FROM memories WHERE id = :id) "
-        "WHERE superseded_by = :id AND taken_back IS NULL",
-        {"id": memory_id},
-    )
-
-
 def supersede(db: Database, new_id: int) -> None:
     """Close the earlier of two facts about one attribute of one person when the later one begins to hold."""
     persona_id, store, attribute, speaker, since = db.conn.execute(
@@ -195,21 +167,10 @@ def supersede(db: Database, new_id: int) -> None:
     ).fetchone()
     if since is None or not attribute or store not in SEMANTIC:
         return
-    # SQLite uses the partial index only if the query, too, says that the attribute is not empty.
-    same = (
-        "persona_id = :persona AND store = :store AND attribute = :attribute AND attribute <> '' "
-        "AND speaker = :speaker AND id <> :new AND valid_from IS NOT NULL AND taken_back IS NULL"
-    )
     values = {"persona": persona_id, "store": store, "attribute": attribute, "speaker": speaker}
     values |= {"new": new_id, "since": since}
-    db.conn.execute(
-        f"UPDATE memories SET valid_to = :since, superseded_by = :new WHERE {same} AND valid_from <= :since "
-        "AND (valid_to IS NULL OR valid_to > :since)",
-        values,
-    )
-    later = db.conn.execute(
-        f"SELECT id, valid_from FROM memories WHERE {same} AND valid_from > :since ORDER BY valid_from LIMIT 1", values
-    ).fetchone()
+    db.conn.execute(SQL["close_earlier"], values)
+    later = db.conn.execute(SQL["next_later"], values).fetchone()
     if later is not None:
         db.conn.execute(
             "UPDATE memories SET valid_to = ?, superseded_by = ? WHERE id = ?", (later[1], later[0], new_id)
@@ -221,13 +182,9 @@ def reassert(db: Database, new_id: int) -> None:
 
     Stated twice, it was one memory; a different fact about the time between makes it two.
     """
-    later = (
-        "SELECT o.turn_id, t.said_at FROM sources o JOIN turns t ON t.id = o.turn_id JOIN memories m ON m.id = "
-        "o.memory_id WHERE m.id = ? AND t.said_at > m.valid_to ORDER BY t.said_at"
-    )
     closed = "SELECT * FROM memories WHERE superseded_by = ? AND taken_back IS NULL"
     for row in list(db.query(closed, [new_id])):
-        statements = db.conn.execute(later, (row["id"],)).fetchall()
+        statements = db.conn.execute(SQL["later_statements"], (row["id"],)).fetchall()
         if not statements:
             continue
         identities = (rows.learned_identity(rows.memory_draft(row), period) for period in count(1))

@@ -5,8 +5,6 @@ and each batch of an import. Forgetting leaves an entry with ids that no longer 
 or deleted, not even with their persona. An answer that was not to be remembered has no entry.
 """
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,10 +17,7 @@ from sqlite_utils import Database
 
 from memory.bank import rows
 from memory.bank.connection import BankFile
-from memory.formatting import format_counts
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet takes for a formula (OWASP, CSV injection)."""
+from memory.formatting import csv_text, format_counts, safe_cell
 
 HEADINGS = ("No.", "When", "Action", "Requested by", "Persona", "Count", "Memories")
 CSV_HEADINGS = ("No.", "When", "What", "By", "Persona", "How much", "Memories")
@@ -110,8 +105,4 @@ def count(bank: BankFile) -> int:
 
 def to_csv(entries: Iterable[Entry]) -> str:
     """Write entries as CSV; a cell that a spreadsheet would take for a formula gets an apostrophe in front."""
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(CSV_HEADINGS)
-    writer.writerows([f"'{cell}" if cell.startswith(FORMULA) else cell for cell in entry.cells] for entry in entries)
-    return file.getvalue()
+    return csv_text(CSV_HEADINGS, (map(safe_cell, entry.cells) for entry in entries))

@@ -9,73 +9,58 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from memory.bank import journal, rows
-from memory.bank.bank import Bank
+from memory.bank.bank import SESSION, Bank
 from memory.bank.facts import add_learned
-from memory.types import SUMMARY, LearnedMemory, Memory, SessionSource, Turn, WriteCounts
+from memory.bank.queries import named_queries
+from memory.types import SUMMARY, LearnedMemory, Memory, Session, Turn, WriteCounts
+
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""
 
-_DUE = "NOT learned AND (heard_at IS NULL OR heard_at < :quiet)"
-
-
-@dataclass(frozen=True, slots=True)
-class PendingSession:
-    """A session that is over and was not learned from yet."""
-
-    persona_id: int
-    session_id: int
-    source: SessionSource
-
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """A turn of such a session. It is `news` if it is a memory: no reply from memory, no correction, not retracted."""
+    """A turn of a session that is over.
+
+    It is `news` if it is a memory: no reply from memory, no correction, not retracted.
+    """
 
     turn: Turn
     news: bool
 
 
-def pending_sessions(bank: Bank, now: datetime, limit: int = -1) -> list[PendingSession]:
-    """The sessions that are over at `now` and were not learned from yet, the oldest first."""
-    query = f"SELECT persona_id, id, source FROM sessions WHERE {_DUE} ORDER BY id LIMIT :limit"
-    values = {"quiet": rows.format_time(now - IDLE_TIMEOUT), "limit": limit}
+def pending_sessions(bank: Bank, now: datetime | None = None, limit: int = -1) -> list[Session]:
+    """The sessions that are over and were not learned from yet, the oldest first."""
+    values = {"quiet": rows.format_time((now or datetime.now(UTC)) - IDLE_TIMEOUT), "limit": limit}
     with bank.reading() as db:
-        return [PendingSession(*row) for row in db.conn.execute(query, values)]
+        return [rows.session(row) for row in db.query(f"{SESSION} {SQL['due']}", values)]
 
 
 def close_chats(bank: Bank, chat_id: str | None = None) -> None:
     """Mark a chat, given by its session's `external_id`, as over; or all chats."""
     with bank.writing() as db:
-        db.conn.execute(
-            "UPDATE sessions SET heard_at = NULL WHERE heard_at IS NOT NULL AND external_id = coalesce(?, external_id)",
-            (chat_id,),
-        )
+        db.conn.execute(SQL["close_chats"], (chat_id,))
 
 
-def session_turns(bank: Bank, session: PendingSession) -> list[SessionTurn]:
+def session_turns(bank: Bank, session: Session) -> list[SessionTurn]:
     """The turns of a session in order."""
-    query = """
-        SELECT t.*, EXISTS (SELECT 1 FROM sources o JOIN memories m ON m.id = o.memory_id WHERE o.turn_id = t.id
-            AND o.alone AND m.store = 'dialogue' AND m.taken_back IS NULL) AS news
-        FROM turns t WHERE t.session_id = ? ORDER BY t.position
-    """
     with bank.reading() as db:
-        return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(query, [session.session_id])]
+        return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(SQL["session_turns"], [session.id])]
 
 
-def learned_before(bank: Bank, session: PendingSession) -> list[Memory]:
+def learned_before(bank: Bank, session: Session) -> list[Memory]:
     """What a session taught already, at once or before its turns changed, but its summary; also what was retracted."""
-    clauses = "WHERE m.persona_id = :persona AND m.session_id = :session AND m.store <> 'dialogue'"
-    values = {"persona": session.persona_id, "session": session.session_id}
-    return bank.read_memories(f"{clauses} AND m.attribute <> '{SUMMARY}'", values)
+    return bank.read_memories(SQL["learned_before"], {"persona": session.persona_id, "session": session.id})
 
 
 def store_learned(
     bank: Bank,
-    session: PendingSession,
+    session: Session,
     turns: Sequence[Turn],
     learned: Sequence[LearnedMemory],
     counts: Mapping[str, int] | None = None,
@@ -86,26 +71,16 @@ def store_learned(
     the one that the session had, unless both have the same words. The journal's entry has the further `counts`, too.
     """
     with bank.writing() as db:
-        of_session = (session.session_id,)
+        of_session = (session.id,)
         ids = db.conn.execute("SELECT id FROM turns WHERE session_id = ? ORDER BY position", of_session).fetchall()
         still = db.conn.execute("SELECT 1 FROM sessions WHERE id = ? AND NOT learned", of_session).fetchone()
         if still is None or [turn_id for (turn_id,) in ids] != [turn.id for turn in turns]:
             return None
         kept = [item.memory.text for item in learned if item.memory.attribute == SUMMARY]
-        db.conn.execute(
-            "DELETE FROM memories WHERE session_id = ? AND store = 'event' AND attribute = ? "
-            "AND text NOT IN (SELECT value FROM json_each(?))",
-            (session.session_id, SUMMARY, json.dumps(kept)),
-        )
+        db.conn.execute(SQL["delete_other_summaries"], (session.id, json.dumps(kept)))
         numbered = [(turn.id, turn) for turn in turns]
-        stored = add_learned(db, session.persona_id, session.session_id, numbered, learned)
+        stored = add_learned(db, session.persona_id, session.id, numbered, learned)
         db.conn.execute("UPDATE sessions SET learned = 1 WHERE id = ?", of_session)
         entry = {"memories": stored.memories, "refused": stored.refused, **(counts or {})}
         journal.record(db, "learned", session.persona_id, entry)
     return stored
-
-
-def count_pending(bank: Bank) -> int:
-    """The number of sessions that are over and were not learned from yet."""
-    with bank.reading() as db:
-        return db.table("sessions").count_where(_DUE, {"quiet": rows.format_time(datetime.now(UTC) - IDLE_TIMEOUT)})

@@ -1,15 +1,19 @@
 """Verify what was said against its content hashes, and derived data against the rows; rebuild derived data."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 from sqlite_utils import Database
 
 from memory.bank import rows, schema
 from memory.bank.bank import Bank
+from memory.bank.queries import named_queries
 from memory.bank.rows import index_terms
 from memory.search import indexer
 from memory.types import TurnDraft
+
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 MAX_REPEATS = 1000
 """How often the same words in one session are told apart by their number when a turn is checked."""
@@ -68,23 +72,14 @@ def _check_turns(db: Database) -> Iterator[str]:
 
 def _check_quotes(db: Database) -> Iterator[str]:
     """The quotes that their turns do not contain."""
-    query = "SELECT o.memory_id, o.turn_id, o.quote, t.text FROM sources o JOIN turns t ON t.id = o.turn_id"
-    for memory_id, turn_id, quote, text in db.conn.execute(f"{query} WHERE o.quote <> ''"):
+    for memory_id, turn_id, quote, text in db.conn.execute(SQL["quotes"]):
         if quote not in text:
             yield f"memory {memory_id}: turn {turn_id} does not contain its quote; restore a backup"
 
 
 def _check_memories(db: Database) -> Iterator[str]:
     """The memories that are not what their turn says, or differ from their key, its hash or their index words."""
-    query = """
-        SELECT m.*, coalesce(nullif(o.quote, ''), t.text) AS said, t.speaker AS said_by, t.said_at AS said_when,
-            t.identity AS turn_identity
-        FROM memories m
-        LEFT JOIN sources o ON m.store = 'dialogue' AND o.memory_id = m.id
-            AND o.turn_id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
-        LEFT JOIN turns t ON t.id = o.turn_id
-    """
-    for row in db.query(query):
+    for row in db.query(SQL["memories"]):
         number, key = row["id"], row["key"]
         if _is_changed(row):
             yield f"memory {number}: its text, speaker or time was changed, or those of its turn; restore a backup"

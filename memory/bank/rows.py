@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
@@ -27,7 +27,7 @@ from memory.types import (
 )
 
 Row = Mapping[str, Any]
-Draft = TypeVar("Draft", PersonaDraft, SessionDraft, TurnDraft, MemoryDraft)
+Draft = TypeVar("Draft")
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -38,19 +38,17 @@ def clean(text: str) -> str:
 
 
 def clean_draft(draft: Draft) -> Draft:
-    """The draft with all texts as a bank can hold them."""
-    values = ((f.name, getattr(draft, f.name)) for f in fields(draft))
-    cleaned: list[tuple[str, Any, Any]] = [(name, value, _cleaned(value)) for name, value in values]
-    changed: dict[str, Any] = {name: clean for name, value, clean in cleaned if clean != value}
-    if isinstance(draft, MemoryDraft) and (relation := draft.relation):
-        changed["relation"] = Relation(clean(relation.head), clean(relation.name), clean(relation.tail))
-    return replace(draft, **changed) if changed else draft
-
-
-def _cleaned(value: object) -> object:
-    if isinstance(value, tuple):
-        return tuple(map(_cleaned, value))
-    return clean(value) if isinstance(value, str) else value
+    """The draft with all texts in it, at any depth, as a bank can hold them."""
+    cleaned: Any = draft
+    if isinstance(draft, str):
+        cleaned = clean(draft)
+    elif isinstance(draft, tuple):
+        cleaned = tuple(map(clean_draft, draft))
+    elif is_dataclass(draft) and not isinstance(draft, type):
+        values = ((f.name, getattr(draft, f.name)) for f in fields(draft))
+        changed = {name: new for name, value in values if (new := clean_draft(value)) != value}
+        cleaned = replace(draft, **changed) if changed else draft
+    return cleaned  # type: ignore[no-any-return]
 
 
 def digest(*parts: object) -> str:

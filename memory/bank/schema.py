@@ -1,4 +1,4 @@
-"""The tables of a bank's file (schema.sql), and the migrations that bring an earlier file to this shape.
+"""The tables of a bank's file (schema.sql), and what brings an earlier file to this shape (migrations.sql).
 
 The rows and dataclasses in `memory.bank.rows` and the export format in `memory.importers.generic.memoir_export` follow
 from the columns of the four main tables.
@@ -14,6 +14,7 @@ from typing import Literal
 
 from sqlite_utils import Database
 
+from memory.bank.queries import named_queries
 from memory.bank.relations import relation_of
 from memory.search.quotes import find_quote
 from memory.types import MemoryDraft
@@ -30,17 +31,19 @@ _KINDS: Mapping[str, Kind] = {
 }
 
 
-def _statements() -> Iterator[str]:
-    """The statements of schema.sql, one by one: a script would end the transaction that makes the tables."""
+_SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
+
+MIGRATIONS: Mapping[str, str] = named_queries(Path(__file__).with_name("migrations.sql"))
+
+
+def _run(conn: sqlite3.Connection, script: str) -> None:
+    """Run the statements of a script one by one: at once, they would end the transaction that they belong to."""
     statement = ""
-    for line in Path(__file__).with_name("schema.sql").read_text("utf-8").splitlines(keepends=True):
+    for line in script.splitlines(keepends=True):
         statement += line
         if sqlite3.complete_statement(statement):
-            yield statement
+            conn.execute(statement)
             statement = ""
-
-
-_STATEMENTS = tuple(_statements())
 
 
 def _parts(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
@@ -79,8 +82,7 @@ def _of_new_bank() -> tuple[dict[str, dict[str, Kind]], dict[tuple[str, str], st
     columns: dict[str, dict[str, Kind]] = {}
     defaults: dict[tuple[str, str], str] = {}
     with closing(sqlite3.connect(":memory:")) as conn:
-        for statement in _STATEMENTS:
-            conn.execute(statement)
+        _run(conn, _SCHEMA)
         for table, column, default in conn.execute(f"{query} AND c.name <> 'digest' ORDER BY c.cid"):
             columns.setdefault(table, {})[column] = _KINDS.get(column, "plain")
             defaults[table, column] = default or "NULL"
@@ -168,10 +170,7 @@ FIRST_VERSION = 5
 """The oldest version that can be opened. Those before it were never released."""
 
 
-def _add_relations(db: Database) -> None:
-    """Store relations, which had been read from the memories' texts each time they were shown."""
-    for column in ("relation_head", "relation_name", "relation_tail"):
-        db.conn.execute(f"ALTER TABLE memories ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+def _read_relations(db: Database) -> None:
     query = "SELECT id, store, text, attribute, speaker FROM memories WHERE store IN ('profile', 'relationship')"
     drafts = [(row["id"], MemoryDraft(**{k: v for k, v in row.items() if k != "id"})) for row in db.query(query)]
     relations = [(r.head, r.name, r.tail, number) for number, draft in drafts if (r := relation_of(draft))]
@@ -180,68 +179,15 @@ def _add_relations(db: Database) -> None:
     )
 
 
-def _add_card_texts(db: Database) -> None:
-    """Store what a character card holds for a chat model, which had been kept as turns of the session "The card"."""
-    kept_as = {"scenario": "scenario", "first_message": "first message", "examples": "examples of dialogue"}
-    for column, speaker in kept_as.items():
-        db.conn.execute(f"ALTER TABLE personas ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
-        query = f"""
-            UPDATE personas SET {column} = substr(t.text, 1, 6000) FROM turns t JOIN sessions s ON s.id = t.session_id
-            WHERE s.persona_id = personas.id AND s.external_id = 'card' AND t.speaker = ? AND t.role = 'other'
-                AND personas.external_id LIKE 'card-%'
-        """
-        db.conn.execute(query, (speaker,))
-
-
 def _spell_quotes(db: Database) -> None:
-    """Spell quotes as their turns do, so that a letter that changed since is found; models had changed their case."""
     query = "SELECT o.memory_id, o.turn_id, o.quote, t.text FROM sources o JOIN turns t ON t.id = o.turn_id"
     differ = db.conn.execute(f"{query} WHERE instr(t.text, o.quote) = 0").fetchall()
     spelled = [(find_quote(quote, text) or quote, memory_id, turn_id) for memory_id, turn_id, quote, text in differ]
     db.conn.executemany("UPDATE sources SET quote = ? WHERE memory_id = ? AND turn_id = ?", spelled)
 
 
-def _add_kept_apart(db: Database) -> None:
-    """Keep apart what was imported, each persona as it was; what the user told in chats is known to all others."""
-    db.conn.execute("ALTER TABLE personas ADD COLUMN kept_apart INTEGER NOT NULL DEFAULT 1")
-    db.conn.execute(
-        "UPDATE personas SET kept_apart = 0 WHERE external_id <> 'sample' AND NOT EXISTS "
-        "(SELECT 1 FROM sessions WHERE persona_id = personas.id AND source = 'import')"
-    )
-
-
-def _add_digests(db: Database) -> None:
-    """Add the column; each upgrade ends with the digests of the columns that there are then."""
-    for table in ("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites", "changes"):
-        db.conn.execute(f"ALTER TABLE {table} ADD COLUMN digest INTEGER NOT NULL DEFAULT 0")
-
-
-MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
-    _add_relations,
-    # The numbers of citations, so that a chat can be resumed with its citations.
-    "ALTER TABLE cites ADD COLUMN number INTEGER NOT NULL DEFAULT 0",
-    # Finds relations without reading every memory: each question looks its people up.
-    "CREATE INDEX memories_related ON memories (persona_id, store) WHERE relation_tail <> ''",
-    _add_card_texts,
-    _spell_quotes,
-    # What the user chose for the whole bank, such as its embedding model.
-    "CREATE TABLE choices (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
-    _add_kept_apart,
-    # The encoder was trained further, and has a centre for each script: the indexer makes its vectors again.
-    "DELETE FROM vectors WHERE model = 'multilingual-e5-small'",
-    "DELETE FROM segments WHERE kind LIKE '%multilingual-e5-small%'",
-    # A chat leaves the list of chats, and what was told in it stays known.
-    "ALTER TABLE sessions ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0",
-    # The picture of a character card, cut small.
-    "ALTER TABLE personas ADD COLUMN picture TEXT NOT NULL DEFAULT ''",
-    _add_digests,
-    # The sentences of an answer that nothing supports, so that a chat that is opened again still marks them.
-    "ALTER TABLE turns ADD COLUMN unsupported TEXT NOT NULL DEFAULT '[]'",
-    # Packed segments end with a checksum: the indexer packs again.
-    "DELETE FROM segments",
-)
-"""Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
-newest shape at once, so what a migration adds stands in schema.sql, too. Never edit one that was released."""
+_AFTERWARDS: Mapping[str, Callable[[Database], None]] = {"relations": _read_relations, "quotes": _spell_quotes}
+"""What follows the SQL of a migration."""
 
 
 def newest_version() -> int:
@@ -252,15 +198,13 @@ def newest_version() -> int:
 def upgrade(db: Database, version: int) -> None:
     """Bring a bank of a version to the newest one; version 0 is an empty file, which gets the newest tables at once."""
     if version:
-        for migration in MIGRATIONS[version - FIRST_VERSION :]:
-            if isinstance(migration, str):
-                db.conn.execute(migration)
-            else:
-                migration(db)
+        for name in list(MIGRATIONS)[version - FIRST_VERSION :]:
+            _run(db.conn, MIGRATIONS[name])
+            if name in _AFTERWARDS:
+                _AFTERWARDS[name](db)
         _define_digest(db.conn)
         for table in DIGESTED:
             db.conn.execute(f"UPDATE {table} SET digest = {_digest_of(table)}")
     else:
-        for statement in _STATEMENTS:
-            db.conn.execute(statement)
+        _run(db.conn, _SCHEMA)
     db.conn.execute(f"PRAGMA user_version = {newest_version()}")

@@ -9,15 +9,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database
 
 from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
+from memory.bank.queries import named_queries
 from memory.bank.rows import clean_draft, draft_columns, insert, link, memory_row, next_id
 from memory.errors import UnknownPersona
 from memory.types import QUESTION, MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
+
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 LONG, PART = 1_500, 1_000
 """Characters of a message from which it is remembered in parts, and of a part: an encoder reads some thousand."""
@@ -59,7 +63,7 @@ def change_persona(db: Database, persona_id: int, **columns: str | int) -> Perso
 
 def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCounts:
     """Store a session, its turns, a dialogue memory for each, and what was learned from it."""
-    draft = replace(clean_draft(draft), turns=tuple(clean_draft(t) for t in draft.turns if _cites_nothing_lost(db, t)))
+    draft = clean_draft(replace(draft, turns=tuple(t for t in draft.turns if _cites_nothing_lost(db, t))))
     session_id, before, new = _session(db, persona_id, draft)
     turn_ids, fresh = _turns(db, session_id, draft, before)
     stored = WriteCounts(sessions=int(new), turns=len(fresh), known_turns=len(draft.turns) - len(fresh))
@@ -122,11 +126,7 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, E
 
 def _find_imported(db: Database, persona_id: int, chat_id: str) -> int | None:
     """The imported session that is continued as this chat; the chat's id is its own from now on."""
-    query = """
-        UPDATE sessions SET external_id = :chat WHERE persona_id = :persona AND source = 'import'
-            AND (external_id = :chat OR external_id = '' AND 'session-' || id = :chat) RETURNING id
-    """
-    found = db.conn.execute(query, {"persona": persona_id, "chat": chat_id}).fetchone()
+    found = db.conn.execute(SQL["continue_imported"], {"persona": persona_id, "chat": chat_id}).fetchone()
     return int(found[0]) if found else None
 
 
@@ -142,17 +142,12 @@ def _find_overlap(db: Database, persona_id: int, draft: SessionDraft) -> tuple[i
     if first is None or first.said_at is None or draft.external_id != first.external_id:
         return None
     at = rows.format_time(first.said_at)
-    query = (
-        "SELECT DISTINCT m.session_id FROM memories m JOIN sessions s ON s.id = m.session_id "
-        "WHERE m.persona_id = ? AND m.said_at = ? AND m.store = 'dialogue' AND s.source = 'import'"
-    )
     new_signatures = [
         _signature(t.external_id, t.speaker, t.text, rows.format_time(t.said_at or draft.started_at))
         for t in draft.turns
     ]
-    for (session_id,) in db.conn.execute(query, (persona_id, at)).fetchall():
-        turns = "SELECT external_id, speaker, text, said_at FROM turns WHERE session_id = ? ORDER BY position"
-        stored_turns = db.conn.execute(turns, (session_id,)).fetchall()
+    for (session_id,) in db.conn.execute(SQL["imported_with_turn_at"], (persona_id, at)).fetchall():
+        stored_turns = db.conn.execute(SQL["turns"], (session_id,)).fetchall()
         signatures = [_signature(*row) for row in stored_turns]
         for place, signature in enumerate(signatures):
             if signature == new_signatures[0] and all(map(operator.eq, signatures[place:], new_signatures)):

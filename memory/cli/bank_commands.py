@@ -10,7 +10,14 @@ from pathlib import Path
 from memory import ingest
 from memory.bank import backup, journal, maintenance
 from memory.bank.bank import Bank
-from memory.bank.queries.deletion import Selector, select_before, select_memories, select_mentions, select_session
+from memory.bank.queries.deletion import (
+    Selector,
+    select_before,
+    select_everything,
+    select_memories,
+    select_mentions,
+    select_session,
+)
 from memory.cli.errors import print_error
 from memory.cli.program import (
     Arguments,
@@ -27,7 +34,7 @@ from memory.dates.expressions import describe_span
 from memory.embedding.embedder import Embedder
 from memory.errors import BankUnavailable, MemoirError
 from memory.exporting import export
-from memory.forgetting.forget import ForgetReport, forget_persona, forget_selected, preview_persona, preview_selected
+from memory.forgetting.forget import ForgetReport, forget_selected, preview_selected
 from memory.formatting import format_count, format_counts
 from memory.search import indexer
 from memory.search.searcher import Searcher
@@ -211,17 +218,16 @@ def forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     select = _selector(arguments, bank, ids)
     if arguments.dry_run or matching:
         with progress_bar("Looking") as task:
-            preview = preview_selected(bank, ids, select, task) if select else preview_persona(bank, ids[0])
+            preview = preview_selected(bank, ids, select, task)
         empty = not (preview.memories or preview.turns)
         if arguments.dry_run or empty or not (arguments.yes or _is_confirmed(preview)):
             return _print_report(arguments, bank, preview, dry_run=True)
     with progress_bar("Forgetting") as task:
-        report = forget_selected(bank, ids, select, task) if select else forget_persona(bank, ids[0], task)
+        report = forget_selected(bank, ids, select, task)
     return _print_report(arguments, bank, report, dry_run=False)
 
 
-def _selector(arguments: Arguments, bank: Bank, personas: list[int]) -> Selector | None:
-    """What to forget; None means one persona with everything."""
+def _selector(arguments: Arguments, bank: Bank, personas: list[int]) -> Selector:
     if arguments.before:
         return select_before(arguments.before)
     if arguments.mentions is not None:
@@ -229,9 +235,9 @@ def _selector(arguments: Arguments, bank: Bank, personas: list[int]) -> Selector
     for memory in arguments.memory:
         bank.memory(personas[0], memory)  # an unknown number must stop the command before anything is deleted
     if arguments.everything:
-        return None
+        return select_everything
     if arguments.session is not None:
-        return select_session(bank.session(personas[0], arguments.session).id)
+        return select_session(arguments.session)
     return select_memories(arguments.memory)
 
 

@@ -7,7 +7,6 @@ that the persona knew.
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -42,7 +41,7 @@ from memory.importers.reading.source import Source
 from memory.progress import Progress, without_progress
 from memory.types import Persona, PersonaDraft, WriteCounts
 
-SQL = named_queries("transfer.sql")
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 LINE_TURNS = 2000
 LINE_CHARACTERS = 1 << 22
@@ -54,22 +53,18 @@ MEMORY = 6
 
 def export_lines(bank: Bank, personas: Sequence[Persona], progress: Progress = without_progress) -> Iterator[str]:
     """The lines of each persona with its sessions and memories, then the checksum; all as of one moment."""
-    digest, counted, session = hashlib.sha256(), Counter[str](), 0
+    digest, done = hashlib.sha256(), 0
     with bank.reading_snapshot() as db:
-        ids = rows.json_list(persona.id for persona in personas)
-        turns, memories = db.conn.execute(SQL["count_turns_and_memories"], (ids,)).fetchone()
-        total = turns + MEMORY * memories or 1
+        counts = next(iter(db.query(SQL["counts"], [rows.json_list(persona.id for persona in personas)])))
+        total = counts["turns"] + MEMORY * counts["memories"] or 1
         for persona in personas:
             for line in _of_persona(db, persona):
-                if line.session is not None:
-                    counted.update(sessions=int(line.session.n != session), turns=len(line.session.turns))
-                    session = line.session.n
-                counted.update(personas=int(line.persona is not None), memories=int(line.memory is not None))
-                progress((counted["turns"] + MEMORY * counted["memories"]) / total)
+                done += len(line.session.turns) if line.session else MEMORY * (line.memory is not None)
+                progress(done / total)
                 text = dump_line(line)
                 digest.update(text.encode() + b"\n")
                 yield text
-    yield dump_line(Line(end=End(**counted, sha256=digest.hexdigest())))
+    yield dump_line(Line(end=End(**counts, sha256=digest.hexdigest())))
 
 
 def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = without_progress) -> int:
@@ -186,11 +181,8 @@ class _Mover:
         self._history.sessions, self._history.turns = len(self._ids["session"]), len(self._ids["turn"])
 
     def _take_session(self, row: SessionRow) -> None:
-        session_id = find_by_identity(self._db, "sessions", self._persona.id, row.identity)
-        if session_id is None:
-            session_id = next_id(self._db, "sessions")
-            values = {**row.bank_columns, "id": session_id, "persona_id": self._persona.id}
-            insert(self._db, "sessions", [values])
+        session_id, is_new = self._find_or_insert("sessions", row.identity, row.bank_columns)
+        if is_new:
             self._made.add(session_id)
             self._history.stored += WriteCounts(sessions=1)
         self._ids["session"][row.n] = session_id
@@ -223,30 +215,28 @@ class _Mover:
             turn_id = self._id("turn", row.sources[0].turn)
             (of_turn,) = self._db.conn.execute(SQL["identity_of_turn"], (turn_id,)).fetchone()
             identity = rows.digest(session_id, of_turn)
-        memory_id = find_by_identity(self._db, "memories", self._persona.id, identity)
-        if memory_id is None:
-            memory_id = self._add(row, session_id, identity)
-            self._history.stored += WriteCounts(memories=1)
-        else:
-            self._history.stored += WriteCounts(known_memories=1)
-        self._ids["memory"][row.n] = memory_id
-        link(self._db, "sources", [(memory_id, self._id("turn", s.turn), s.quote, s.alone) for s in row.sources])
-        link(self._db, "cites", [(self._id("turn", turn), memory_id, n) for turn, n in row.citations])
-
-    def _add(self, row: MemoryRow, session_id: int | None, identity: str) -> int:
-        self._new.append(row)
-        memory_id = next_id(self._db, "memories")
         changed = {
-            "id": memory_id,
-            "persona_id": self._persona.id,
             "session_id": session_id,
-            "identity": identity,
             "superseded_by": None,  # set once all memories have their ids
             **relation_columns(row.draft),  # an export of an earlier version has none
             **key_columns(row.speaker, row.key or row.text),
         }
-        insert(self._db, "memories", [row.bank_columns | changed])
-        return memory_id
+        memory_id, is_new = self._find_or_insert("memories", identity, row.bank_columns | changed)
+        if is_new:
+            self._new.append(row)
+        self._history.stored += WriteCounts(memories=int(is_new), known_memories=int(not is_new))
+        self._ids["memory"][row.n] = memory_id
+        link(self._db, "sources", [(memory_id, self._id("turn", s.turn), s.quote, s.alone) for s in row.sources])
+        link(self._db, "cites", [(self._id("turn", turn), memory_id, n) for turn, n in row.citations])
+
+    def _find_or_insert(self, table: str, identity: str, columns: rows.Row) -> tuple[int, bool]:
+        """The id of the persona's session or memory of that identity, and whether it is new."""
+        known = find_by_identity(self._db, table, self._persona.id, identity)
+        if known is not None:
+            return known, False
+        number = next_id(self._db, table)
+        insert(self._db, table, [{**columns, "id": number, "persona_id": self._persona.id, "identity": identity}])
+        return number, True
 
     def _connect(self) -> None:
         """Set the references of new memories to others, some of which came later in the file."""

@@ -20,7 +20,7 @@ from memory.bank import facts, journal
 from memory.bank.backup import KEPT_SUFFIX
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion
-from memory.bank.queries.deletion import Selection, Selector, select_everything, select_memories, select_session
+from memory.bank.queries.deletion import Selection, Selector, select_memories
 from memory.bank.queries.memories import visible_personas
 from memory.bank.rows import json_list
 from memory.bank.unfinished import delete_unfinished, find_unfinished
@@ -82,14 +82,6 @@ class ForgetReport:
         return replace(both, lines=both.lines[:PREVIEW_LINES], uploads=tuple(dict.fromkeys(both.uploads)))
 
 
-def preview_persona(bank: Bank, persona_id: int) -> ForgetReport:
-    """Report what forgetting this persona would delete."""
-    persona = bank.persona(persona_id)
-    with bank.reading() as db:
-        selected = _add_dependants(db, persona.id, select_everything(db, persona.id))
-        return ForgetReport.of(selected, uploads=_find_uploads(bank, deletion.run_column(db, "texts", selected)))
-
-
 def preview_selected(
     bank: Bank, persona_ids: Sequence[int], select: Selector, task: Task | None = None
 ) -> ForgetReport:
@@ -111,11 +103,6 @@ def forget_memories(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> F
     return forget_selected(bank, [persona_id], select_memories(memory_ids))
 
 
-def forget_session(bank: Bank, persona_id: int, session_id: int) -> ForgetReport:
-    """Delete a session with its turns and all that came from them alone; see `forget_selected`."""
-    return forget_selected(bank, [persona_id], select_session(bank.session(persona_id, session_id).id))
-
-
 def forget_selected(bank: Bank, persona_ids: Sequence[int], select: Selector, task: Task | None = None) -> ForgetReport:
     """Delete a selection of the personas, what came from its turns alone, and the replies that repeat any of it.
 
@@ -133,32 +120,13 @@ def forget_selected(bank: Bank, persona_ids: Sequence[int], select: Selector, ta
     return _clean_and_verify(bank, report, texts, rescale(task.report, SHARE_DELETED, 1))
 
 
-def forget_persona(bank: Bank, persona_id: int, task: Task | None = None) -> ForgetReport:
-    """Delete a persona with everything it knows; see `forget_selected`."""
-    task, persona = task or Task(), bank.persona(persona_id)
-    with bank.writing() as db:
-        with task.interruptible(db.conn):
-            selected = _add_dependants(db, persona.id, select_everything(db, persona.id))
-            names = deletion.run_column(db, "card_and_titles", persona=persona.id)
-            texts = {*deletion.run_column(db, "texts", selected), *names}
-            for memory_id in deletion.run_column(db, "closed_others", persona=persona.id):
-                facts.undo_effects(db, memory_id)
-            _delete(db, "memories", selected.memories, rescale(task.report, 0, SHARE_DELETED))
-            _delete(db, "turns", selected.turns)
-            _delete(db, "sessions", selected.sessions)
-            _delete(db, "personas", [persona.id])
-            report = _log_forget(db, persona.id, selected)
-        task.make_uncancellable()
-    return _clean_and_verify(bank, report, texts, rescale(task.report, SHARE_DELETED, 1))
-
-
 def _delete_selected(
     db: Database, persona_id: int, select: Selector, texts: set[str], progress: Progress
 ) -> ForgetReport:
     """Delete a selection of a persona with its dependants; adds the deleted texts to `texts`."""
     progress(0)
     selected = _add_dependants(db, persona_id, select(db, persona_id))
-    texts.update(deletion.run_column(db, "texts", selected))
+    texts.update(deletion.run_column(db, "texts", selected), deletion.run_column(db, "card_and_titles", selected))
     progress(SHARE_SELECTED)
     for memory_id in sorted(selected.memories, reverse=True):
         facts.undo_effects(db, memory_id)
@@ -168,7 +136,11 @@ def _delete_selected(
     deletion.run(db, "move_shared_memories", selected)
     _delete(db, "turns", selected.turns, rescale(progress, 0.9, 1))
     _delete(db, "sessions", selected.sessions)
-    return _log_forget(db, persona_id, selected)
+    _delete(db, "personas", selected.personas)
+    report = ForgetReport.of(selected)
+    counts = {"sessions": report.sessions, "turns": report.turns, "memories": report.memories}
+    journal.record(db, "forgot", persona_id, counts, selected.memories)
+    return report
 
 
 def _add_dependants(db: Database, persona_id: int, selected: Selection) -> Selection:
@@ -204,15 +176,8 @@ def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> li
         )
 
     personas = json_list(visible_personas(db, persona_id))
-    replies = deletion.run(db, "other_replies", selected, personas=personas)
+    replies = deletion.run(db, "other_replies", selected, knowing=personas)
     return [turn_id for turn_id, text, refers in replies if refers or contains_any(text)]
-
-
-def _log_forget(db: Database, persona_id: int, selected: Selection) -> ForgetReport:
-    report = ForgetReport.of(selected)
-    counts = {"sessions": report.sessions, "turns": report.turns, "memories": report.memories}
-    journal.record(db, "forgot", persona_id, counts, selected.memories)
-    return report
 
 
 def _delete(db: Database, table: str, ids: Sequence[int], progress: Progress = without_progress) -> None:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from memory.bank import backup, journal
 from memory.bank.bank import Bank
-from memory.bank.queries.deletion import Selector, select_before, select_mentions
+from memory.bank.queries.deletion import Selector, select_before, select_everything, select_mentions
 from memory.errors import MemoirError
 from memory.exporting import downloads, export
 from memory.forgetting import forget
@@ -270,7 +270,7 @@ class PersonaPanel:
     def show_preview(self, persona_id: int | None) -> Update:
         """Say how much would be deleted, and ask."""
         persona = self.bank.persona(_required(persona_id))
-        gone = forget.preview_persona(self.bank, persona.id)
+        gone = forget.preview_selected(self.bank, [persona.id], select_everything)
         asked = self.confirm.ask(render("persona_delete.html", persona=persona, gone=gone))
         return {**asked, self.asked: persona.id, self.result: ""}
 
@@ -279,7 +279,7 @@ class PersonaPanel:
 
         @journal.requested_by("Memory tab")
         def work(task: Task) -> Update:
-            gone = forget.forget_persona(self.bank, persona_id, task)
+            gone = forget.forget_selected(self.bank, [persona_id], select_everything, task)
             return {self.result: render("forget_report.html", gone=gone), self.deleted: -persona_id}
 
         yield self.confirm.close()

@@ -9,7 +9,8 @@ from random import Random
 
 import numpy as np
 
-from memory.forgetting.forget import forget_persona
+from memory.bank.queries.deletion import select_everything
+from memory.forgetting.forget import forget_selected
 from memory.ingest import ingest
 from memory.search import indexer
 from support.bad_input import history
@@ -70,7 +71,7 @@ def move(chat: kill.Chat, folder: Path, name: str, ends: float, report: Report) 
         persona = ingest(chat.bank, history(folder / f"{name}.jsonl", 40, f"{name} {n}")).histories[0].persona
         report(persona.name)
         if n:
-            assert forget_persona(chat.bank, chat.bank.persona(f"{name} {n - 1}").id).residue == 0
+            assert forget_selected(chat.bank, [chat.bank.persona(f"{name} {n - 1}").id], select_everything).residue == 0
 
 
 def check_moved(chat: kill.Chat, moved: list[str], outcome: Outcome) -> None:

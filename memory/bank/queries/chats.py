@@ -3,10 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from memory.bank import rows
 from memory.bank.bank import SESSION, Bank
+from memory.bank.queries import named_queries
 from memory.types import Memory, Session
+
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 
 def past_chats(bank: Bank, persona_id: int, limit: int, words: str = "") -> list[tuple[Session, datetime | None]]:
@@ -15,30 +19,17 @@ def past_chats(bank: Bank, persona_id: int, limit: int, words: str = "") -> list
     A chat that was answered as of an earlier day was held when it began. The latest come first, those without a date
     last. Of `words`, each is part of the title or of a turn, in any case.
     """
-    in_turn = "EXISTS (SELECT 1 FROM turns WHERE session_id = s.id AND instr(folded(text), value))"
-    query = f"""
-        {SESSION.replace("SELECT s.*", "SELECT s.*, latest.last, latest.last_text")} JOIN (
-            SELECT s.id, max(coalesce(t.said_at, s.started_at), coalesce(s.started_at, t.said_at)) AS last,
-                iif(s.started_at > t.said_at, s.started_text, t.said_text) AS last_text
-            FROM sessions s JOIN turns t ON t.session_id = s.id
-                AND t.position = (SELECT max(position) FROM turns WHERE session_id = s.id)
-            WHERE s.persona_id = :persona AND NOT s.hidden
-                AND NOT EXISTS (SELECT 1 FROM json_each(:words) WHERE NOT (instr(folded(s.title), value) OR {in_turn}))
-            ORDER BY last DESC, s.id DESC LIMIT :limit
-        ) latest ON latest.id = s.id ORDER BY latest.last DESC, s.id DESC
-    """
     values = {"persona": persona_id, "limit": limit, "words": json.dumps(words.casefold().split())}
     with bank.reading() as db:
         db.conn.create_function("folded", 1, str.casefold, deterministic=True)
-        return [(rows.session(row), rows.parse_time(row["last"], row["last_text"])) for row in db.query(query, values)]
+        found = db.query(SQL["past_chats"], values)
+        return [(rows.session(row), rows.parse_time(row["last"], row["last_text"])) for row in found]
 
 
 def openings(bank: Bank, chats: Sequence[Session], turns: int) -> dict[int, str]:
     """What was said first in each of the chats, so many turns of it, by the ids of the chats."""
-    first = "SELECT text FROM turns WHERE session_id = value ORDER BY position LIMIT :turns"
-    query = f"SELECT value, (SELECT group_concat(text, char(10)) FROM ({first})) FROM json_each(:chats)"
     with bank.reading() as db:
-        said = db.conn.execute(query, {"chats": rows.json_list(chat.id for chat in chats), "turns": turns})
+        said = db.conn.execute(SQL["openings"], {"chats": rows.json_list(chat.id for chat in chats), "turns": turns})
         return {chat_id: text or "" for chat_id, text in said}
 
 
@@ -50,8 +41,7 @@ def change_chat(bank: Bank, chat: Session, **columns: str | int) -> None:
 
 def last_chat(bank: Bank) -> Session | None:
     """The chat in which something was said last."""
-    last = "(SELECT max(id) FROM turns WHERE session_id = s.id)"
-    return _first_session(bank, f"WHERE s.source = 'chat' AND NOT s.hidden ORDER BY {last} DESC", {})
+    return _session(bank, "last_chat", {})
 
 
 def find_chat(bank: Bank, chat_id: str, persona_id: int | None = None) -> Session | None:
@@ -59,16 +49,12 @@ def find_chat(bank: Bank, chat_id: str, persona_id: int | None = None) -> Sessio
 
     Two imports may name their conversations alike.
     """
-    clauses = (
-        "WHERE s.external_id = :chat AND :chat <> '' OR s.external_id = '' AND 'session-' || s.id = :chat "
-        "ORDER BY s.persona_id = :persona DESC, s.source = 'chat' DESC, s.id"
-    )
-    return _first_session(bank, clauses, {"chat": chat_id, "persona": persona_id})
+    return _session(bank, "find_chat", {"chat": chat_id, "persona": persona_id})
 
 
-def _first_session(bank: Bank, clauses: str, values: Mapping[str, object]) -> Session | None:
+def _session(bank: Bank, clauses: str, values: Mapping[str, object]) -> Session | None:
     with bank.reading() as db:
-        return next((rows.session(row) for row in db.query(f"{SESSION} {clauses} LIMIT 1", dict(values))), None)
+        return next((rows.session(row) for row in db.query(f"{SESSION} {SQL[clauses]}", dict(values))), None)
 
 
 def citations(bank: Bank, session_id: int) -> Mapping[int, Mapping[int, int]]:
@@ -76,13 +62,9 @@ def citations(bank: Bank, session_id: int) -> Mapping[int, Mapping[int, int]]:
 
     Citations that were stored without a number are left out.
     """
-    query = (
-        "SELECT c.turn_id, c.number, c.memory_id FROM cites c JOIN turns t ON t.id = c.turn_id "
-        "WHERE t.session_id = ? AND c.number > 0 ORDER BY c.turn_id, c.number"
-    )
     cited: dict[int, dict[int, int]] = {}
     with bank.reading() as db:
-        for turn_id, number, memory_id in db.conn.execute(query, (session_id,)):
+        for turn_id, number, memory_id in db.conn.execute(SQL["citations"], (session_id,)):
             cited.setdefault(turn_id, {})[number] = memory_id
     return cited
 
@@ -92,16 +74,9 @@ def memories_of_chat(bank: Bank, persona_id: int, chat_id: str, turn_id: str = "
 
     Of those of one turn, the utterance itself comes first.
     """
-    clauses = (
-        "WHERE m.session_id IN (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat) "
-        "AND (t.external_id = :turn OR :turn = '') AND (m.taken_back IS NULL OR m.superseded_by IS NULL) ORDER BY m.id"
-    )
-    return bank.read_memories(clauses, {"persona": persona_id, "chat": chat_id, "turn": turn_id})
+    return bank.read_memories(SQL["memories_of_chat"], {"persona": persona_id, "chat": chat_id, "turn": turn_id})
 
 
 def latest_lines(bank: Bank, persona_id: int, limit: int) -> list[Memory]:
     """The dialogue memories that were stored last, the latest first."""
-    clauses = (
-        "WHERE m.persona_id = :persona AND m.store = 'dialogue' AND m.taken_back IS NULL ORDER BY m.id DESC LIMIT :n"
-    )
-    return bank.read_memories(clauses, {"persona": persona_id, "n": limit})
+    return bank.read_memories(SQL["latest_lines"], {"persona": persona_id, "n": limit})

@@ -8,14 +8,15 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database
 
 from memory.bank.queries import named_queries
-from memory.bank.queries.memories import known_to
+from memory.bank.queries.memories import known_to, persona_list, visible_personas
 from memory.bank.rows import format_time, json_list
-from memory.errors import MemoirError
+from memory.errors import MemoirError, UnknownMemory, UnknownPersona
 
 FIELD_SEPARATOR = 0xE000
 """A private-use character that is neither a letter nor a space, so that no match spans two columns."""
@@ -23,7 +24,7 @@ FIELD_SEPARATOR = 0xE000
 # Scripts without spaces between words: a word in them has no boundaries to match.
 _UNSPACED = re.compile(r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
-_SQL = named_queries("deletion.sql")
+_SQL = named_queries(Path(__file__).with_suffix(".sql"))
 _WITHOUT_TURNS = "NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)"
 _TURN_IDS = "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ?"
 
@@ -36,6 +37,7 @@ class Selection:
     turns: Sequence[int] = ()
     sessions: Sequence[int] = ()
     titles: Sequence[int] = ()
+    personas: Sequence[int] = ()
 
     @property
     def values(self) -> dict[str, str]:
@@ -52,11 +54,17 @@ def _ids(db: Database, query: str, *values: object) -> list[int]:
 
 
 def select_everything(db: Database, persona_id: int) -> Selection:
-    """Select all rows of a persona."""
+    """Select a persona and all its rows.
+
+    Raises:
+        UnknownPersona: it is not there.
+    """
     memories, sessions = (
         _ids(db, f"SELECT id FROM {table} WHERE persona_id = ?", persona_id) for table in ("memories", "sessions")
     )
-    return Selection(memories, _ids(db, _TURN_IDS, persona_id), sessions)
+    if not (personas := _ids(db, "SELECT id FROM personas WHERE id = ?", persona_id)):
+        raise UnknownPersona(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
+    return Selection(memories, _ids(db, _TURN_IDS, persona_id), sessions, personas=personas)
 
 
 def select_memories(ids: Sequence[int]) -> Selector:
@@ -73,9 +81,16 @@ def select_memories(ids: Sequence[int]) -> Selector:
 
 
 def select_session(session_id: int) -> Selector:
-    """Select a whole session, which must belong to the persona."""
+    """Select a whole session of the persona, or of one whose memories of the user it shares.
+
+    Raises:
+        UnknownMemory: it is not there, or another persona's that is kept apart.
+    """
 
     def find(db: Database, persona_id: int) -> Selection:
+        personas = persona_list(visible_personas(db, persona_id))
+        if not _ids(db, f"SELECT id FROM sessions WHERE id = ? AND persona_id IN {personas}", session_id):
+            raise UnknownMemory(f"persona {persona_id} has no session {session_id}")
         memories = _ids(db, f"SELECT id FROM memories m WHERE session_id = ? AND {_WITHOUT_TURNS}", session_id)
         return Selection(memories, _ids(db, "SELECT id FROM turns WHERE session_id = ?", session_id), (session_id,))
 

@@ -1,5 +1,5 @@
--- What depends on rows that are to be forgotten, and the changes to what stays. `:memories`, `:turns`, `:sessions` and
--- `:titles` are JSON lists of the selected ids.
+-- What depends on rows that are to be forgotten, and the changes to what stays. `:memories`, `:turns`, `:sessions`,
+-- `:titles` and `:personas` are JSON lists of the selected ids.
 
 -- name: orphaned_memories
 -- The memories that would keep no turn that supports them on its own.
@@ -14,14 +14,14 @@ HAVING count(*) = (SELECT count(*) FROM turns t WHERE t.session_id = turns.sessi
 
 -- name: other_replies
 -- (turn id, text, whether it cites one of the memories or answers one of the turns) of each other reply that was made
--- here, by one of the `:personas` (a JSON list), or that cites one of the memories. What was imported is recallable.
+-- here, by one of the personas `:knowing` (a JSON list), or that cites one of the memories. What was imported is recallable.
 SELECT t.id, t.text,
     EXISTS (SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories)))
     OR EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.position = t.position - 1
         AND b.id IN (SELECT value FROM json_each(:turns)))
 FROM turns t JOIN sessions s ON s.id = t.session_id
 WHERE t.role = 'assistant' AND (s.source = 'chat' OR NOT EXISTS (SELECT 1 FROM sources WHERE turn_id = t.id))
-    AND (s.persona_id IN (SELECT value FROM json_each(:personas)) OR EXISTS (
+    AND (s.persona_id IN (SELECT value FROM json_each(:knowing)) OR EXISTS (
         SELECT 1 FROM cites WHERE turn_id = t.id AND memory_id IN (SELECT value FROM json_each(:memories))))
     AND NOT t.id IN (SELECT value FROM json_each(:turns))
 
@@ -31,11 +31,6 @@ SELECT q.id FROM turns t JOIN turns q ON q.session_id = t.session_id AND q.posit
     JOIN sources o ON o.turn_id = q.id JOIN memories m ON m.id = o.memory_id
 WHERE t.id IN (SELECT value FROM json_each(:turns)) AND t.role = 'assistant' AND q.role = 'user'
     AND m.store = 'dialogue' AND m.attribute = 'question'
-
--- name: closed_others
--- The memories of a persona that closed or corrected one of another persona's.
-SELECT DISTINCT n.id FROM memories n JOIN memories m ON m.superseded_by = n.id AND m.persona_id <> n.persona_id
-WHERE n.persona_id = :persona
 
 -- name: first_texts
 -- (speaker, text) of the first of the turns, followed by those of the memories that came from no turn.
@@ -52,13 +47,13 @@ UNION SELECT text FROM turns WHERE id IN (SELECT value FROM json_each(:turns))
 UNION SELECT quote FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns))
 
 -- name: card_and_titles
--- The texts of a persona's card, and the titles of its sessions.
-SELECT name FROM personas WHERE id = :persona
-UNION SELECT description FROM personas WHERE id = :persona
-UNION SELECT scenario FROM personas WHERE id = :persona
-UNION SELECT first_message FROM personas WHERE id = :persona
-UNION SELECT examples FROM personas WHERE id = :persona
-UNION SELECT title FROM sessions WHERE persona_id = :persona
+-- The texts of the personas' cards, and the titles of their sessions.
+SELECT name FROM personas WHERE id IN (SELECT value FROM json_each(:personas))
+UNION SELECT description FROM personas WHERE id IN (SELECT value FROM json_each(:personas))
+UNION SELECT scenario FROM personas WHERE id IN (SELECT value FROM json_each(:personas))
+UNION SELECT first_message FROM personas WHERE id IN (SELECT value FROM json_each(:personas))
+UNION SELECT examples FROM personas WHERE id IN (SELECT value FROM json_each(:personas))
+UNION SELECT title FROM sessions WHERE persona_id IN (SELECT value FROM json_each(:personas))
 
 -- name: all_texts
 -- The text and speaker of every turn, the text and key of every memory, every card and every title, one by one.

@@ -15,11 +15,14 @@ from pathlib import Path
 
 from memory.bank import rows
 from memory.bank.bank import NEWEST_FIRST, Bank
+from memory.bank.queries import named_queries
 from memory.bank.queries.memories import IS_PLAN
 from memory.bank.relations import YOU
 from memory.dates.english.tense import TIME_WORDS
 from memory.search.tokens import FUNCTION_WORDS, terms, words
 from memory.types import SEMANTIC, SUMMARY, Memory, Store, TimeSpan
+
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 _WORDS = tomllib.loads(Path(__file__).with_name("groups.toml").read_text("utf-8"))
 
@@ -52,10 +55,6 @@ OTHER_KINDS: Mapping[str, str] = {
 }
 """What is not listed with the facts, people and events, as SQL conditions on memories `m`."""
 
-_DURING = """(:start IS NULL
-    OR coalesce(m.event_start, m.said_at) < :end AND coalesce(m.event_end, m.said_at) >= :start)"""
-"""What happened in a span, or was said in it where no event time is known; everything if there is no span."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
@@ -86,18 +85,7 @@ def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -
     Pinned ones come first, then group by group what holds, the newest first; plans have the next first; a line
     from which nothing was learned may be one.
     """
-    query = f"""
-        SELECT m.id, m.store, m.text, m.speaker, m.pinned, m.session_id, m.valid_from, m.valid_to, m.event_start,
-            m.event_end, m.said_at, m.attribute, m.relation_head, m.relation_name, {_DURING} AS inside,
-            {IS_PLAN} AS is_plan,
-            (SELECT min(length(t.text)) FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id)
-                AS message_length,
-            (SELECT t.role FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.memory_id = m.id LIMIT 1) AS role
-        FROM memories m
-        WHERE m.persona_id = :persona AND (m.store <> 'dialogue' OR {IS_PLAN}) AND m.attribute <> '{SUMMARY}'
-            AND m.taken_back IS NULL
-        {NEWEST_FIRST}
-    """
+    query = SQL["listed"].format(during=SQL["during"], is_plan=IS_PLAN, order=NEWEST_FIRST)
     now = rows.now()
     with bank.reading() as db:
         found = list(db.query(query, {**_values(persona_id, during), "at": now}))
@@ -132,7 +120,7 @@ def read_other(
     bank: Bank, persona_id: int, kind: str, during: TimeSpan | None = None, limit: int = -1, offset: int = 0
 ) -> tuple[list[Memory], int]:
     """Some of a persona's memories of one of the `OTHER_KINDS`, the newest first, and the number of all of them."""
-    where = f"WHERE m.persona_id = :persona AND {OTHER_KINDS[kind]} AND {_DURING}"
+    where = f"WHERE m.persona_id = :persona AND {OTHER_KINDS[kind]} AND {SQL['during']}"
     values = {**_values(persona_id, during), "limit": limit, "offset": offset}
     with bank.reading() as db:
         total = int(db.conn.execute(f"SELECT count(*) FROM memories m {where}", values).fetchone()[0])

@@ -6,47 +6,23 @@ they of it.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from operator import itemgetter
+from pathlib import Path
 
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.types import QUESTION, SEMANTIC, SUMMARY, Memory, TimeSpan
+from memory.bank.queries import named_queries
+from memory.types import Memory
 
-MEMORY = """
-SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,
-    (SELECT min(coalesce(b.taken_back, b.valid_to)) FROM rests_on r JOIN memories b ON b.id = r.basis_id
-     WHERE r.memory_id = m.id) AS stale_since,
-    (SELECT name FROM personas WHERE id = m.persona_id AND id <> :persona) AS told_to
-FROM memories m
-LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
-"""
-
-OF_USER = (
-    f"(m.attribute <> '{SUMMARY}' AND 'user' = (SELECT t.role FROM sources o JOIN turns t ON t.id = o.turn_id "
-    "WHERE o.memory_id = m.id ORDER BY t.id LIMIT 1))"
-)
-"""Whether a memory `m` is the user's: their words, or what was learned from them. A summary has both sides in it."""
-
-IS_PLAN = f"""(m.event_end > :at AND (m.said_at IS NULL OR m.said_at < m.event_start)
-    AND m.attribute NOT IN ('{QUESTION}', '{SUMMARY}') AND (m.store <> 'dialogue' OR NOT EXISTS (
-        SELECT 1 FROM sources o JOIN sources p ON p.turn_id = o.turn_id JOIN memories e ON e.id = p.memory_id
-        WHERE o.memory_id = m.id AND e.store = 'event' AND e.attribute <> '{SUMMARY}'
-            AND (e.taken_back IS NULL OR e.superseded_by IS NOT NULL)
-            AND e.event_start < m.event_end AND e.event_end > m.event_start)))"""
-"""Whether a memory `m` is of a time that was ahead when it was told ("tonight", said at night, was not) and is not over
-at `:at`. Of a turn and the event that was learned from it, the event is, or what replaced that."""
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
+MEMORY, OF_USER, IS_PLAN = SQL["memory"], SQL["of_user"], SQL["is_plan"]
 
 
 def visible_personas(db: Database, persona_id: int) -> list[int]:
     """The persona, and the others whose chats with the user it knows the user's side of."""
-    query = (
-        "SELECT o.id FROM personas p JOIN personas o ON o.id <> p.id WHERE p.id = ? AND NOT p.kept_apart "
-        "AND NOT o.kept_apart ORDER BY o.id"
-    )
-    return [persona_id, *(other for (other,) in db.conn.execute(query, (persona_id,)))]
+    return [persona_id, *(other for (other,) in db.conn.execute(SQL["other_personas"], (persona_id,)))]
 
 
 def known_to(db: Database, persona_id: int, column: str = "m.persona_id") -> str:
@@ -66,12 +42,7 @@ def ended_elsewhere(db: Database, persona_id: int) -> dict[int, str]:
     known = known_to(db, persona_id)
     if known == f"m.persona_id = {persona_id:d}":
         return {}
-    stores = ", ".join(f"'{store}'" for store in SEMANTIC)
-    query = (
-        f"SELECT m.store, m.attribute, m.id, m.persona_id, m.valid_from, coalesce(m.valid_to, '9') FROM memories m "
-        f"WHERE {known} AND m.attribute <> '' AND m.store IN ({stores}) AND m.valid_from IS NOT NULL "
-        f"AND m.taken_back IS NULL AND {OF_USER} ORDER BY m.store, m.attribute, m.valid_from, m.id"
-    )
+    query = SQL["user_facts"].format(known=known, of_user=OF_USER)
     ended: dict[int, str] = {}
     for _, facts in groupby(db.conn.execute(query), itemgetter(0, 1)):
         for (*_, fact, persona, _, until), (*_, other, since, _) in pairwise(facts):
@@ -88,17 +59,6 @@ def persona_list(personas: Sequence[int]) -> str:
 def read_memories(db: Database, clauses: str, values: Mapping[str, object]) -> list[Memory]:
     """The memories `m` that SQL clauses with named values, of them `persona`, select."""
     return [rows.memory(r) for r in db.query(f"{MEMORY} {clauses}", dict(values))]
-
-
-def time_range(db: Database, persona_id: int) -> TimeSpan | None:
-    """The span from a persona's first dated turn to just after its last, or None if none has a date."""
-    # Each query alone reads one entry of the index; both in one would scan it.
-    query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
-    (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
-    if first is None:
-        return None
-    end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)
-    return TimeSpan(min(datetime.fromisoformat(first), end - timedelta(microseconds=1)), end)
 
 
 def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:

@@ -8,14 +8,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import chain
+from pathlib import Path
 
 from sqlite_utils import Database
 
 from memory.bank.bank import Bank
+from memory.bank.queries import named_queries
 from memory.bank.queries.told import relationships
 from memory.bank.relations import YOU
-from memory.types import STORES, Memory
+from memory.types import STORES, Memory, Relation
+
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
 
 _NAMELESS = frozenset({"you", "user", "me", "i", "human", ""})
 """Names that say only that it is the user who speaks."""
@@ -31,33 +35,25 @@ Months = dict[str, dict[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
-    """`tail` is the `name` of `head`, as a memory's `text` says."""
+class Tie(Relation):
+    """A relation as a memory's `text` says it."""
 
-    head: str
-    name: str
-    tail: str
     text: str
 
 
 def memories_by_month(bank: Bank, persona_id: int) -> Months:
     """The number of memories of each store by the month in which they happened, were said or began to hold."""
-    query = (
-        "SELECT store, substr(coalesce(event_start, said_at, valid_from), 1, 7), count(*) FROM memories "
-        "WHERE persona_id = ? AND taken_back IS NULL GROUP BY 1, 2"
-    )
-    return _months(bank, persona_id, query, STORES)
+    return _months(bank, persona_id, "memories_by_month", STORES)
 
 
 def sessions_by_month(bank: Bank, persona_id: int) -> Months:
     """The number of conversations by the month in which they began."""
-    query = "SELECT 'session', substr(started_at, 1, 7), count(*) FROM sessions WHERE persona_id = ? GROUP BY 2"
-    return _months(bank, persona_id, query, ["session"])
+    return _months(bank, persona_id, "sessions_by_month", ["session"])
 
 
 def _months(bank: Bank, persona_id: int, query: str, kinds: Sequence[str]) -> Months:
     with bank.reading() as db:
-        counts = db.conn.execute(query, (persona_id,)).fetchall()
+        counts = db.conn.execute(SQL[query], (persona_id,)).fetchall()
     counted: Months = {kind: {} for kind in kinds}
     for kind, month, n in counts:
         if month:
@@ -70,17 +66,11 @@ def trim_sparse_ends(months: Months) -> tuple[Months, int]:
 
     Otherwise one memory of a childhood would squeeze the year that a thousand memories are about into one bar.
     """
-    total = sum(map(Counter, months.values()), Counter[int]())
-    room = total.total() // 50
-    first, last = _after(sorted(total), total, room), _after(sorted(total, reverse=True), total, room)
-    kept = {kind: {m: n for m, n in counted.items() if first <= m <= last} for kind, counted in months.items()}
-    return kept, total.total() - sum(sum(counted.values()) for counted in kept.values())
-
-
-def _after(order: Sequence[int], total: Counter[int], room: int) -> int:
-    """The first month at which the running total exceeds `room`; 0 if there is none."""
-    passed = accumulate(total[month] for month in order)
-    return next((month for month, n in zip(order, passed, strict=True) if n > room), 0)
+    ordered = sorted(chain.from_iterable(Counter(counted).elements() for counted in months.values()))
+    room = len(ordered) // 50
+    shown = set(ordered[room : len(ordered) - room])
+    kept = {kind: {m: n for m, n in counted.items() if m in shown} for kind, counted in months.items()}
+    return kept, len(ordered) - sum(sum(counted.values()) for counted in kept.values())
 
 
 def bin_width(months: Months) -> int:
@@ -102,35 +92,21 @@ def bin_counts(counted: dict[int, int], wide: int) -> dict[datetime, int]:
 
 def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:
     """The facts with a known beginning: those that ended first, then the newest."""
-    clauses = """
-        WHERE m.persona_id = :persona AND m.store IN ('profile', 'relationship', 'world') AND m.taken_back IS NULL
-            AND m.valid_from IS NOT NULL ORDER BY m.valid_to IS NULL, m.valid_from DESC, m.id DESC LIMIT :limit
-    """
-    return bank.read_memories(clauses, {"persona": persona_id, "limit": FACTS})
+    return bank.read_memories(SQL["dated_facts"], {"persona": persona_id, "limit": FACTS})
 
 
 def user_name(bank: Bank, persona_id: int) -> str:
     """The user's own name: the one they told, or else under which they speak; "You" if neither is known."""
-    # A persona says who it is, too.
-    told = (
-        "SELECT relation_tail FROM memories WHERE persona_id = :persona AND attribute = 'name' AND store = 'profile' "
-        "AND speaker IN (SELECT value FROM json_each(:user)) AND taken_back IS NULL AND valid_to IS NULL "
-        "AND relation_tail <> '' ORDER BY said_at DESC, id DESC LIMIT 1"
-    )
     with bank.reading() as db:
         speakers = _user_speakers(db, persona_id)
         values = {"persona": persona_id, "user": json.dumps([YOU, *speakers])}
-        names = [*(name for (name,) in db.conn.execute(told, values)), *speakers]
+        names = [*(name for (name,) in db.conn.execute(SQL["name_told"], values)), *speakers]
     return next((name for name in names if name.casefold() not in _NAMELESS), YOU)
 
 
 def _user_speakers(db: Database, persona_id: int) -> list[str]:
     """The names under which the user speaks, the most frequent first."""
-    query = (
-        "SELECT t.speaker FROM turns t JOIN sessions s ON s.id = t.session_id "
-        "WHERE s.persona_id = ? AND t.role = 'user' GROUP BY t.speaker ORDER BY count(*) DESC"
-    )
-    return [name for (name,) in db.conn.execute(query, (persona_id,))]
+    return [name for (name,) in db.conn.execute(SQL["user_speakers"], (persona_id,))]
 
 
 def relations(bank: Bank, persona_id: int, name: str, as_of: datetime, user: str = YOU) -> list[Tie]:

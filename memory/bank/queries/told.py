@@ -5,17 +5,12 @@ What they told to other personas counts, too, unless one is kept apart (`memory.
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from memory.bank import rows
 from memory.bank.bank import Bank
-from memory.bank.queries.memories import (
-    IS_PLAN,
-    ended_elsewhere,
-    known_to,
-    read_memories,
-    time_range,
-    visible_personas,
-)
+from memory.bank.queries import named_queries
+from memory.bank.queries.memories import IS_PLAN, ended_elsewhere, known_to, read_memories, visible_personas
 from memory.bank.relations import YOU
 from memory.types import Memory, Persona, Relation, TimeSpan
 
@@ -25,9 +20,8 @@ MOST = 500
 PLANNED = timedelta(days=120)
 """How far ahead a plan is known of."""
 
-_HOLDS = """m.taken_back IS NULL AND (m.valid_from IS NULL OR m.valid_from <= :at)
-    AND (m.valid_to IS NULL OR m.valid_to > :at) AND (m.said_at IS NULL OR m.said_at <= :at)"""
-_LATEST = "ORDER BY coalesce(m.valid_from, m.said_at) DESC, m.id DESC LIMIT :most"
+SQL = named_queries(Path(__file__).with_suffix(".sql"))
+_HOLDS, _LATEST = SQL["holds"], SQL["latest"]
 
 
 def known_relations(bank: Bank, persona_id: int, as_of: datetime) -> list[Relation]:
@@ -36,13 +30,7 @@ def known_relations(bank: Bank, persona_id: int, as_of: datetime) -> list[Relati
     The head of the user's own is `YOU`, also where an imported history calls the user by name.
     """
     with bank.reading() as db:
-        query = f"""
-            SELECT CASE WHEN t.role = 'user' AND m.relation_head = m.speaker THEN :you ELSE m.relation_head END,
-                m.relation_name, m.relation_tail, m.id
-            FROM memories m LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
-            WHERE {known_to(db, persona_id)} AND {_HOLDS} AND m.store = 'relationship' AND m.relation_tail <> ''
-            {_LATEST}
-        """
+        query = SQL["known_relations"].format(known=known_to(db, persona_id), holds=_HOLDS, latest=_LATEST)
         found = db.conn.execute(query, {**_values(persona_id, as_of), "you": YOU}).fetchall()
         ended = ended_elsewhere(db, persona_id)
     at = rows.format_time(as_of) or ""
@@ -110,22 +98,17 @@ def _read_known(bank: Bank, persona_id: int, as_of: datetime, clauses: str, **mo
 
 def lines_told(bank: Bank, persona_id: int, span: TimeSpan, limit: int, *, not_in: str = "") -> list[Memory]:
     """The latest of what the user said in a span, the oldest first; none from the chat `not_in`."""
-    clauses = """
-        AND m.store = 'dialogue' AND m.taken_back IS NULL AND t.role = 'user' AND m.said_at >= :start
-            AND m.said_at < :end AND m.session_id NOT IN
-                (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat AND external_id <> '')
-        ORDER BY m.said_at DESC, m.id DESC LIMIT :limit
-    """
     values = {"start": rows.format_time(span.start), "end": rows.format_time(span.end), "limit": limit}
     values |= {"persona": persona_id, "chat": not_in}
     with bank.reading() as db:
-        return read_memories(db, f"WHERE {known_to(db, persona_id)} {clauses}", values)[::-1]
+        return read_memories(db, SQL["lines_told"].format(known=known_to(db, persona_id)), values)[::-1]
 
 
 def known_period(bank: Bank, persona_id: int) -> TimeSpan | None:
     """The span from the first dated turn to just after the last of all that a persona knows; None if it has none."""
     with bank.reading() as db:
-        periods = [period for each in visible_personas(db, persona_id) if (period := time_range(db, each))]
+        personas = visible_personas(db, persona_id)
+    periods = [period for each in personas if (period := bank.time_range(each))]
     return TimeSpan(min(p.start for p in periods), max(p.end for p in periods)) if periods else None
 
 

@@ -1,9 +1,12 @@
 -- The rows of a persona that an export holds, and what a restore looks up and connects.
 
--- name: count_turns_and_memories
--- The number of turns and of memories that personas, a JSON list of ids, have in all.
-SELECT coalesce(sum((SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = p.id)), 0),
-    coalesce(sum((SELECT count(*) FROM memories WHERE persona_id = p.id)), 0)
+-- name: counts
+-- The number of personas, given as a JSON list of ids, and of all that they have.
+SELECT count(*) AS personas,
+    coalesce(sum((SELECT count(*) FROM sessions WHERE persona_id = p.id)), 0) AS sessions,
+    coalesce(sum((SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = p.id)), 0)
+        AS turns,
+    coalesce(sum((SELECT count(*) FROM memories WHERE persona_id = p.id)), 0) AS memories
 FROM personas p WHERE id IN (SELECT value FROM json_each(?))
 
 -- name: turns

@@ -1,0 +1,34 @@
+-- name: memory
+-- The memories of the bank, for a `:persona` who asks; clauses follow.
+SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,
+    (SELECT min(coalesce(b.taken_back, b.valid_to)) FROM rests_on r JOIN memories b ON b.id = r.basis_id
+     WHERE r.memory_id = m.id) AS stale_since,
+    (SELECT name FROM personas WHERE id = m.persona_id AND id <> :persona) AS told_to
+FROM memories m
+LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
+
+-- name: of_user
+-- Whether a memory `m` is the user's: their words, or what was learned from them. A summary has both sides in it.
+(m.attribute <> 'summary' AND 'user' = (SELECT t.role FROM sources o JOIN turns t ON t.id = o.turn_id
+    WHERE o.memory_id = m.id ORDER BY t.id LIMIT 1))
+
+-- name: is_plan
+-- Whether a memory `m` is of a time that was ahead when it was told ("tonight", said at night, was not) and is not over
+-- at `:at`. Of a turn and the event that was learned from it, the event is, or what replaced that.
+(m.event_end > :at AND (m.said_at IS NULL OR m.said_at < m.event_start)
+    AND m.attribute NOT IN ('question', 'summary') AND (m.store <> 'dialogue' OR NOT EXISTS (
+        SELECT 1 FROM sources o JOIN sources p ON p.turn_id = o.turn_id JOIN memories e ON e.id = p.memory_id
+        WHERE o.memory_id = m.id AND e.store = 'event' AND e.attribute <> 'summary'
+            AND (e.taken_back IS NULL OR e.superseded_by IS NOT NULL)
+            AND e.event_start < m.event_end AND e.event_end > m.event_start)))
+
+-- name: other_personas
+-- The others who know what the user says to a persona.
+SELECT o.id FROM personas p JOIN personas o ON o.id <> p.id WHERE p.id = ? AND NOT p.kept_apart AND NOT o.kept_apart
+ORDER BY o.id
+
+-- name: user_facts
+-- The user's facts that a persona knows by the condition {known}: those of one attribute in the order in which they began.
+SELECT m.store, m.attribute, m.id, m.persona_id, m.valid_from, coalesce(m.valid_to, '9') FROM memories m
+WHERE {known} AND m.attribute <> '' AND m.store IN ('profile', 'relationship', 'world') AND m.valid_from IS NOT NULL
+    AND m.taken_back IS NULL AND {of_user} ORDER BY m.store, m.attribute, m.valid_from, m.id
