@@ -59,7 +59,8 @@ class EvaluateTab:
         self.clock.tick(self.refresh, self.shown, ended, **PRIVATE)
         self.table.select(self.open_row, None, opened, **PRIVATE)
         runs.open.click(self.open, runs.selected, opened, **PRIVATE)
-        runs.sure.click(self.delete, [runs.selected, result.name, form.benchmark], [*runs.outputs, *opened], **PRIVATE)
+        chosen = [runs.selected, result.name, form.benchmark]
+        runs.confirm.sure.click(self.delete, chosen, [*runs.outputs, *opened], **PRIVATE)
 
     def enter(self, benchmark: str, typed: str, shown: int, current: str) -> Update:
         """Show the tab as it is now: its form, the runs, and what is in progress."""
@@ -115,10 +116,9 @@ class EvaluateTab:
     def _show_table(self, plan: Plan, names: dict[str, str]) -> Update:
         runs, about = {label: self.open_runs.open(name) for label, name in names.items()}, render_table_notes(plan)
         if plan.compares_systems:
-            compared = side_by_side({label: each.run for label, each in runs.items()})
-            columns = [["run", *names], *compared.rows]
-            header, *rows = [list(row) for row in zip(*columns, strict=True)]
-            about = hint(compared.notes)
+            _, columns, notes = side_by_side({label: each.run for label, each in runs.items()})
+            header, *rows = [list(row) for row in zip(["run", *names], *columns, strict=True)]
+            about = hint(notes)
         else:
             by_label = {label: each.report for label, each in runs.items()}
             header, rows = sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))

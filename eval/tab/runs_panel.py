@@ -18,7 +18,7 @@ from eval.tab.drill_down import count_answers
 from eval.tab.views import metric_name, screen_order
 from memory.errors import MemoirError
 from memory.formatting import format_time
-from memory.tab.parts import PRIVATE, Update, build_table, hint, render
+from memory.tab.parts import PRIVATE, Confirm, Update, build_table, hint, render
 
 HOW = "\n".join(
     [
@@ -99,11 +99,7 @@ class RunsPanel:
                 delete = gr.Button("Delete…", variant="stop", min_width=100, scale=1, elem_id="eval-delete")
             with gr.Column(visible=False) as self.rating:
                 RatingPanel(runs, self.selected, self.other)
-            with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
-                self.warning = gr.HTML(padding=False)
-                with gr.Row():
-                    cancel = gr.Button("Cancel", size="md")
-                    self.sure = gr.Button("Delete for good", variant="stop", size="md", elem_id="eval-delete-sure")
+            self.confirm = Confirm("eval-delete", "Delete for good")
             self.outcome = gr.HTML(padding=False, elem_id="eval-outcome")
             label = "Questions that became right or wrong"
             self.flips = build_table("eval-flips", label, FLIPS, widths=(13, 29, 18, 20, 20), visible=False)
@@ -111,7 +107,7 @@ class RunsPanel:
             self.download = gr.Button(
                 "Download Markdown", size="sm", scale=0, min_width=160, visible=False, elem_id="eval-compare-markdown"
             )
-        selection = [self.selected, self.card, self.actions, self.other, self.compare, self.rating, self.confirm]
+        selection = [self.selected, self.card, self.actions, self.other, self.compare, self.rating, self.confirm.group]
         comparison = [self.outcome, self.flips, self.differences, self.download]
         self.outputs: list[Any] = [self.table, *selection, *comparison]
         """The components that the handlers update."""
@@ -119,8 +115,8 @@ class RunsPanel:
         self.table.select(self.select, None, self.outputs, **PRIVATE)
         self.compare.click(self.show_comparison, both, self.outputs, **PRIVATE)
         connect_download(self.download, self.export_comparison, both)
-        delete.click(self.ask_to_delete, self.selected, [self.warning, self.confirm], **PRIVATE)
-        cancel.click(lambda: gr.Group(visible=False), None, self.confirm, **PRIVATE)
+        delete.click(self.ask_to_delete, self.selected, self.confirm.outputs, **PRIVATE)
+        self.confirm.close_on()
 
     def show(self) -> Update:
         """List the runs, none selected."""
@@ -134,7 +130,7 @@ class RunsPanel:
             self.card: _card(run) if run else "",
             self.actions: gr.Row(visible=run is not None),
             self.rating: gr.Column(visible=run is not None and run.has_reader),
-            self.confirm: gr.Group(visible=False),
+            **self.confirm.close(),
             self.outcome: "",
             self.flips: gr.Dataframe(visible=False),
             self.differences: gr.Dataframe(visible=False),
@@ -178,8 +174,7 @@ class RunsPanel:
     def ask_to_delete(self, name: str) -> Update:
         """Ask whether to delete the selected run."""
         run = self.runs.get(name)
-        warning = render("run_delete.html", name=run.name, answers=count_answers(run))
-        return {self.warning: warning, self.confirm: gr.Group(visible=True)}
+        return self.confirm.ask(render("run_delete.html", name=run.name, answers=count_answers(run)))
 
 
 def _row(run: Run) -> list[str | int]:

@@ -144,7 +144,7 @@ def to_markdown(found: Tuning) -> str:
 def _figures(found: Tuning) -> str:
     benchmarks: dict[tuple[str, ...], list[str]] = {}
     for each in found.left_out:
-        benchmarks.setdefault(FIGURES[each.benchmark], []).append(each.benchmark)
+        benchmarks.setdefault(tuple(FIGURES[each.benchmark]), []).append(each.benchmark)
     return "; ".join(f"{' and '.join(names)} ({', '.join(of)})" for names, of in benchmarks.items())
 
 
