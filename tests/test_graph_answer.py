@@ -68,6 +68,11 @@ def test_a_question_for_a_time_gets_the_time_that_is_meant():
     assert composed("when did we move in", told).answer == f"2 May 2024. {TOLD} [1]"
 
 
+def test_of_several_times_the_one_that_holds_the_answering_words_is_given():
+    told = note(1, "not friday after all, she arrives this coming saturday", "saturday")
+    assert composed("when does she arrive", told).answer == f"4 May 2024. {TOLD} [1]"
+
+
 def test_what_another_said_is_quoted_with_their_name():
     told = note(1, "I painted a barn.", "a barn", speaker="Tilde")
     assert composed("What did Tilde paint?", told).answer == "A barn. Tilde, on 3 May 2024: “I painted a barn.” [1]"

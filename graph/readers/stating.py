@@ -106,7 +106,8 @@ def frame_of(note: Note, asked_at: datetime) -> str:
 
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
     """When it happened, or how long ago; the day it was told if it names no time."""
-    named = replace(note, dates=tuple(time for time in note.dates if time.text in note.words) or note.dates)
+    within = tuple(time for time in note.dates if time.text in note.words or note.words in time.text)
+    named = replace(note, dates=within or note.dates)
     if says_change(note) and len(named.dates) == 1 and named.dates[0].text.endswith(f"to {note.words}"):
         # "It moved from 4 May to 1 June" names no stretch of time.
         end = named.dates[0].span.end

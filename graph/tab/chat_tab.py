@@ -30,7 +30,7 @@ from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_tab import persona_choices
-from memory.tab.parts import PERSONA_AVATAR, PRIVATE, UNCHANGED, Update, hint, render
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, hint, render
 from memory.types import Persona
 
 
@@ -293,7 +293,7 @@ class ChatTab:
         }
         persona = _find(self.bank, chat.persona_id)
         return {
-            self.place: render("chat_place.html", place=urlencode(address), persona=persona, avatar=PERSONA_AVATAR),
+            self.place: render("chat_place.html", place=urlencode(address), persona=persona),
             self.chats.search: "",
             **self.chats.show(chat),
         }

@@ -34,6 +34,12 @@ def lowest_layers(
     return model
 
 
+def autocast() -> torch.autocast:
+    """Compute in bfloat16 where the processor can: twice as fast there, and thirty times slower elsewhere."""
+    capabilities = torch.cpu.get_capabilities()
+    return torch.autocast("cpu", torch.bfloat16, enabled=bool(capabilities.get("avx512_bf16")))
+
+
 def padded(texts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
     """Texts of numbers as a batch, and which places hold a token; both (texts, tokens)."""
     ids = nn.utils.rnn.pad_sequence(list(map(torch.tensor, texts)), batch_first=True)
@@ -46,7 +52,7 @@ def mean_states(
 ) -> torch.Tensor:
     """The mean of the last layer over the tokens of each text, (texts, 384); `embeddings` are those of token ids."""
     ids, is_token = padded(tokens)
-    with torch.autocast("cpu", torch.bfloat16):
+    with autocast():
         words = torch.from_numpy(embeddings(ids.numpy()))
         states = model(inputs_embeds=words, attention_mask=is_token).last_hidden_state
     mean: torch.Tensor = (states.float() * is_token[..., None]).sum(1) / is_token.sum(1, keepdim=True)

@@ -27,7 +27,7 @@ from transformers import BertModel
 from graph.readers import line_reader
 from graph.readers.line_reader import Calibration, Tokens, tokens_of
 from graph.training import reader_calibration
-from graph.training.network import descend, padded
+from graph.training.network import autocast, descend, padded
 from graph.training.reader_data import SAYS, Example, load_chats, of_chat, open_data, plain_of, plain_questions
 from memory.embedding import bert, minilm
 from memory.embedding.embedder import Embedder
@@ -78,7 +78,7 @@ class Reader(nn.Module):
         outside = torch.full((*ids.shape, 1), -1e4)
         for n, row in enumerate(rows):
             outside[n, row.tokens.first : row.tokens.first + len(row.tokens.offsets)] = 0
-        with torch.autocast("cpu", torch.bfloat16):
+        with autocast():
             states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=is_token).last_hidden_state.float()
         return self.line(states[:, 0]), self.ends(states) + outside
 
