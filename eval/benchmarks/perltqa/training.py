@@ -16,7 +16,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
