@@ -15,10 +15,11 @@ from eval.tab.result_tabs import table_value
 from eval.tab.run_form import FIRST_BENCHMARK, RunForm
 from eval.tab.runner import Plan, Runner, RunStatus
 from eval.tab.runs_panel import RunsPanel
+from eval.tab.screen import table
 from eval.tab.views import render_table_notes
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, build_table, empty_state, hint, render
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, empty_state, hint, render
 
 ACTIVE_TICK, IDLE_TICK = 1.0, 6.0
 """Seconds between two looks at the status: while a run is in progress, and while none is."""
@@ -39,7 +40,7 @@ class EvaluateTab:
         self.empty = gr.HTML(padding=False, elem_id="eval-empty")
         with gr.Column(visible=False, elem_id="eval-sweep-result") as self.table_body:
             self.table_heading = gr.HTML(padding=False)
-            self.table = build_table("eval-sweep-table", "Click a row to open its run", clickable=True)
+            self.table = table("sweep-table")
             self.table_notes = gr.HTML(padding=False)
         self.result = ResultPanel(self.open_runs)
         self.clock = gr.Timer(IDLE_TICK, active=False)

@@ -11,9 +11,10 @@ import gradio as gr
 from eval.metrics.confusion import Curve
 from eval.reporting import render as reports
 from eval.reporting.report import AXES, Report
+from eval.tab.screen import table
 from eval.tab.views import PLAIN_NAMES, metric_name
 from eval.types import Figure
-from memory.tab.parts import Update, build_table, hint, new_figure
+from memory.tab.parts import Update, hint, new_figure
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as Plot
@@ -55,26 +56,23 @@ class ResultTabs:
                 self.axis = gr.Radio(label="Group by", min_width=250, elem_id="eval-axis")
                 self.metric = gr.Dropdown(label="Metric", min_width=220, elem_id="eval-metric")
             self.plot = gr.Plot(show_label=False, elem_id="eval-plot")
-            self.groups = build_table("eval-groups", "Click a cell to list its probes", clickable=True)
+            self.groups = table("groups")
         with gr.Tab("Metrics", id="metrics"):
-            self.metrics = build_table("eval-figures", "Click a metric to list its probes", clickable=True)
+            self.metrics = table("figures")
         with gr.Tab("Published", id="published"):
             self.published_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
-            widths = (13, 15, 7, 14, 28, 23)
-            self.published = build_table("eval-published", "Published figures and ours", widths=widths)
+            self.published = table("published")
         with gr.Tab("Abstention", id="abstention"):
             self.abstention_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
-            headers = ("Question", "Answered", "Declined")
-            self.abstention = build_table("eval-abstained", "Click a count to list its probes", headers, clickable=True)
+            self.abstention = table("abstained")
             self.curve = gr.Plot(show_label=False, elem_id="eval-curve")
         with gr.Tab("Errors", id="errors"):
             self.errors_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
-            label = "Wrong answers by cause; click one to list them"
-            self.causes = build_table("eval-causes", label, ("Cause", "Answers"), clickable=True)
-            self.skips = build_table("eval-skips", "Parts of the files that were not used", ("Reason", "Count"))
+            self.causes = table("causes")
+            self.skips = table("skips")
         with gr.Tab("Time", id="time"):
             self.nodes = gr.Plot(show_label=False, elem_id="eval-nodes")
-            self.timing = build_table("eval-timing", "Milliseconds per question, and the cost of storing")
+            self.timing = table("timing")
             self.costs = gr.HTML(padding=False)
         self.outputs: list[Any] = list(vars(self).values())
 

@@ -13,12 +13,12 @@ from eval.rating.summary import summarise, to_markdown
 from eval.reporting import compare as comparing
 from eval.runs.experiment import changed_settings
 from eval.runs.run import Run, Runs
-from eval.tab.downloads import Download, connect_download
 from eval.tab.drill_down import count_answers
+from eval.tab.screen import Download, connect_download, look, table
 from eval.tab.views import metric_name, screen_order
 from memory.errors import MemoirError
 from memory.formatting import format_time
-from memory.tab.parts import PRIVATE, Confirm, Update, build_table, hint, render
+from memory.tab.parts import PRIVATE, Confirm, Update, hint, render
 
 HOW = "\n".join(
     [
@@ -43,15 +43,8 @@ class RatingPanel:
             with gr.Row(elem_classes="memoir-filters"):
                 both = gr.Checkbox(label="With the run that is chosen to compare", scale=2, min_width=240)
                 reference = gr.Checkbox(label="With the benchmark's own replies", scale=2, min_width=240)
-                button = gr.Button("Download the sheet", size="sm", scale=1, min_width=180, elem_id="eval-rate-sheet")
-            files = gr.File(
-                label="Sheets that were filled in",
-                file_count="multiple",
-                file_types=[".csv"],
-                height=120,
-                elem_classes="memoir-drop",
-                elem_id="eval-rate-files",
-            )
+                button = gr.Button(**look("rate-sheet"))
+            files = gr.File(**look("rate-files"))
             found = gr.Markdown(elem_id="eval-rate-found")
         chosen = [selected, other, both, reference]
         connect_download(button, self.export, chosen)
@@ -75,11 +68,6 @@ class RatingPanel:
         return sheet.replies_of([self.runs.get(each) for each in names], reference=reference)
 
 
-HEADERS = ("Started", "Benchmark", "Portion", "Answers", "State", "Changed settings", "Run")
-FLIPS = tuple(name.capitalize() for name in comparing.FLIP_HEADER)
-DIFFERENCES = ("what", *comparing.COMPARISON_HEADER[1:], "metric")
-
-
 class RunsPanel:
     """The components of the panel; `selected` holds the name of the run that is selected in the list."""
 
@@ -87,10 +75,7 @@ class RunsPanel:
         self.runs = runs
         self.selected: gr.State = gr.State("")
         with gr.Accordion("Earlier runs", open=False, elem_id="eval-runs"):
-            widths = (17, 17, 12, 8, 11, 20, 15)
-            self.table = build_table(
-                "eval-list", "Runs", HEADERS, widths=widths, clickable=True, show_label=False, max_height=320
-            )
+            self.table = table("list")
             self.card = gr.HTML(padding=False, elem_id="eval-chosen")
             with gr.Row(visible=False, elem_classes="memoir-filters memoir-chosen") as self.actions:
                 self.open = gr.Button("Open", variant="primary", min_width=100, scale=1, elem_id="eval-open")
@@ -101,12 +86,8 @@ class RunsPanel:
                 RatingPanel(runs, self.selected, self.other)
             self.confirm = Confirm("eval-delete", "Delete for good")
             self.outcome = gr.HTML(padding=False, elem_id="eval-outcome")
-            label = "Questions that became right or wrong"
-            self.flips = build_table("eval-flips", label, FLIPS, widths=(13, 29, 18, 20, 20), visible=False)
-            self.differences = build_table("eval-differences", "Differences", DIFFERENCES, visible=False)
-            self.download = gr.Button(
-                "Download Markdown", size="sm", scale=0, min_width=160, visible=False, elem_id="eval-compare-markdown"
-            )
+            self.flips, self.differences = table("flips"), table("differences")
+            self.download = gr.Button(**look("compare-markdown"))
         selection = [self.selected, self.card, self.actions, self.other, self.compare, self.rating, self.confirm.group]
         comparison = [self.outcome, self.flips, self.differences, self.download]
         self.outputs: list[Any] = [self.table, *selection, *comparison]
