@@ -16,7 +16,6 @@ from eval.tab.run_form import FIRST_BENCHMARK, RunForm
 from eval.tab.runner import Plan, Runner, RunStatus
 from eval.tab.runs_panel import RunsPanel
 from eval.tab.screen import table
-from eval.tab.views import render_table_notes
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 from memory.tab.parts import PRIVATE, UNCHANGED, Update, empty_state, hint, render
@@ -115,7 +114,8 @@ class EvaluateTab:
         return {**opened, **self._show_table(status.plan, names)} if status.plan.is_table else opened
 
     def _show_table(self, plan: Plan, names: dict[str, str]) -> Update:
-        runs, about = {label: self.open_runs.open(name) for label, name in names.items()}, render_table_notes(plan)
+        runs = {label: self.open_runs.open(name) for label, name in names.items()}
+        about = render("table_notes.html", plan=plan)
         if plan.compares_systems:
             _, columns, notes = side_by_side({label: each.run for label, each in runs.items()})
             header, *rows = [list(row) for row in zip(["run", *names], *columns, strict=True)]

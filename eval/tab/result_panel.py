@@ -11,7 +11,7 @@ from eval.runs.experiment import changed_settings
 from eval.tab.drill_down import ALL, OpenRun, OpenRuns, group_names, sort_by_metric, trace_evidence
 from eval.tab.result_tabs import ResultTabs, default_metric, metric_choices
 from eval.tab.screen import Download, connect_download, table
-from eval.tab.views import metric_name, render_cards, render_probe, render_trace
+from eval.tab.views import metric_name, render_cards
 from eval.types import Sample, ShownHit
 from memory.formatting import STORE_NAMES, clip, format_count, to_json_values
 from memory.tab.parts import PRIVATE, Update, hint, render
@@ -159,10 +159,10 @@ class ResultPanel:
         sample = run.find_sample(history, probe)
         rows = [_candidate_row(rank, hit) for rank, hit in enumerate(sample.prediction.shown, 1)]
         return {
-            self.question: render_probe(sample, has_reader=run.run.has_reader),
+            self.question: render("probe.html", sample=sample, has_reader=run.run.has_reader),
             self.evidence: render("evidence.html", pieces=trace_evidence(sample, self.runs.texts(run, history))),
             self.candidates: gr.Dataframe(rows, visible=bool(rows)),
-            self.trace: render_trace(sample),
+            self.trace: render("trace.html", prediction=sample.prediction),
         }
 
 

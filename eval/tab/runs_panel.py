@@ -108,7 +108,7 @@ class RunsPanel:
     def _show_selection(self, run: Run | None) -> Update:
         return {
             self.selected: run.name if run else "",
-            self.card: _card(run) if run else "",
+            self.card: render("run_card.html", run=run, settings=_changed(run)) if run else "",
             self.actions: gr.Row(visible=run is not None),
             self.rating: gr.Column(visible=run is not None and run.has_reader),
             **self.confirm.close(),
@@ -162,16 +162,6 @@ def _row(run: Run) -> list[str | int]:
     benchmark, spec = BENCHMARKS.get(run.spec.benchmark), run.spec
     title, state = benchmark.title if benchmark else spec.benchmark, "finished" if run.is_done else "unfinished"
     return [_started(run), title, spec.portion, count_answers(run), state, _changed(run), run.name]
-
-
-def _card(run: Run) -> str:
-    values = {
-        "Started": _started(run),
-        "State": "finished" if run.is_done else "unfinished; run again with the same settings to continue",
-        "Settings": _changed(run) or "default",
-        "Data": run.spec.data,
-    }
-    return render("run_card.html", name=run.name, values=values)
 
 
 def _started(run: Run) -> str:

@@ -16,14 +16,8 @@ CONTROLS: Mapping[str, Mapping[str, Any]] = _SCREEN["controls"]
 Download = dict[str, str]
 """A file for the browser: its `name`, its `type` (MIME) and its `text`."""
 
-SAVE = """(file) => {
-  if (!file) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([file.text], { type: file.type }));
-  link.download = file.name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-}"""
+SAVE = "(file) => window.saveFile(file)"
+"""A function of assets/web/screen.js."""
 
 
 def look(name: str) -> dict[str, Any]:
