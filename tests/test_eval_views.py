@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from eval.benchmarks.types import Preset
-from eval.reporting.render import HEADLINES, METRICS
+from eval.judging.judge import Agreement
+from eval.reporting.render import HEADLINES, METRICS, format_fraction
 from eval.runs.evaluator import RunRequest
 from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus
-from eval.tab.views import render_cards, render_status
+from eval.tab.views import render_cards
 from eval.types import Figure, Gold, Prediction, Probe, Sample, Verdict
 from memory.tab.parts import render
 from memory.types import TurnDraft
@@ -30,6 +31,10 @@ def sample(abstained=False, **gold):
     times = {"read": 1.25}
     made = Prediction(BAD, BAD, {}, (), BAD, abstained, BAD, (BAD,), trace=(f"read: {BAD}",), milliseconds=times)
     return Sample(probe, made, Verdict("wrong", BAD, reply=BAD))
+
+
+def render_status(status):
+    return render("run_status.html", status=status)
 
 
 def shown(asked, has_reader=True):
@@ -104,6 +109,30 @@ def test_a_piece_of_evidence_says_what_became_of_it(piece, text):
 def test_a_status_says_how_far_the_run_is(status, text):
     said = render_status(status)
     assert text in said if text else not said.strip()
+
+
+@pytest.mark.parametrize(
+    ("template", "report", "text"),
+    [
+        ("errors", {}, "This run had no reader."),
+        ("errors", {"causes": {"misread": 0}}, "No wrong answers with known evidence."),
+        (
+            "errors",
+            {"causes": {"misread": 1}, "unreadable": {"judge": 2}},
+            ">2 replies of the judge could not",
+        ),
+        ("errors", {"causes": {"misread": 1}, "unjudged": ["coherence"]}, ">No judge has given: coherence."),
+        ("costs", {}, ">Measured on a laptop."),
+        ("costs", {"tokens": {"in": 4200, "out": 6}}, "4,200 tokens read and 6 written by a language model. Measured"),
+        ("costs", {"agreement": Agreement(0, None, None)}, "No answer was judged by both judge and rule."),
+        ("costs", {"agreement": Agreement(1200, 0.6, 0.25)}, "Judge and rule agree on 60% of 1,200, kappa .250."),
+        ("costs", {"agreement": Agreement(5, 1.0, None)}, "Judge and rule agree on 100% of 5."),
+    ],
+)
+def test_what_went_wrong_and_what_it_cost_is_said_in_words(template, report, text):
+    known = {"causes": {}, "unreadable": {}, "unjudged": [], "tokens": {"in": 0, "out": 0}, "agreement": None}
+    made = SimpleNamespace(**known | {"machine": "a laptop"} | report)
+    assert text in render(f"result_{template}.html", report=made, fraction=format_fraction)
 
 
 @pytest.mark.parametrize("metric", HEADLINES)

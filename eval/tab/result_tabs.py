@@ -14,7 +14,7 @@ from eval.reporting.report import AXES, Report
 from eval.tab.screen import table
 from eval.tab.views import PLAIN_NAMES, metric_name
 from eval.types import Figure
-from memory.tab.parts import Update, hint, new_figure
+from memory.tab.parts import Update, hint, new_figure, render
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as Plot
@@ -96,12 +96,12 @@ class ResultTabs:
             self.abstention_remark: hint("" if report.abstention else NO_READER),
             self.abstention: _table(reports.abstention_rows(report)),
             self.curve: _plot(draw_abstention(report.curve) if report.curve is not None else None),
-            self.errors_remark: hint(_describe_errors(report)),
+            self.errors_remark: render("result_errors.html", report=report),
             self.causes: _table([(name, n) for name, n in report.causes.items() if n]),
             self.skips: _table(list(report.skips.items())),
             self.nodes: _plot(draw_timing(nodes) if nodes else None),
             self.timing: table_value(("step", "p50", "p95"), reports.timing_rows(report.timing)),
-            self.costs: hint(_describe_costs(report)),
+            self.costs: render("result_costs.html", report=report, fraction=reports.format_fraction),
         }
 
     def show_axis(self, report: Report, axis: str | None, metric: str | None) -> Update:
@@ -122,26 +122,6 @@ def _table(rows: Sequence[Sequence[object]]) -> gr.Dataframe:
 
 def _plot(figure: Plot | None) -> gr.Plot:
     return gr.Plot(figure, visible=figure is not None)
-
-
-def _describe_errors(report: Report) -> str:
-    none = "No wrong answers with known evidence." if report.causes else "This run had no reader."
-    unread = "".join(f" {n:,} replies of the {by} could not be read." for by, n in report.unreadable.items())
-    unjudged = f" No judge has given: {', '.join(report.unjudged)}." if report.unjudged else ""
-    return f"{'' if any(report.causes.values()) else none}{unread}{unjudged}".strip()
-
-
-def _describe_costs(report: Report) -> str:
-    parts = []
-    if any(report.tokens.values()):
-        parts.append(f"{report.tokens['in']:,} tokens read and {report.tokens['out']:,} written by a language model.")
-    agreement = report.agreement
-    if agreement is not None and agreement.share is None:
-        parts.append("No answer was judged by both judge and rule.")
-    elif agreement is not None:
-        kappa = f", kappa {reports.format_fraction(agreement.kappa)}" if agreement.kappa is not None else ""
-        parts.append(f"Judge and rule agree on {agreement.share:.0%} of {agreement.n:,}{kappa}.")
-    return " ".join([*parts, f"Measured on {report.machine}."])
 
 
 # --- plots

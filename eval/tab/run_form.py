@@ -14,7 +14,6 @@ from eval.runs.evaluator import Evaluator, NoData
 from eval.tab.plans import FormValues, initial_values
 from eval.tab.runner import RunStatus
 from eval.tab.screen import CONTROLS, look
-from eval.tab.views import render_status
 from graph.settings import ReaderEngine
 from memory.progress import Task
 from memory.tab.parts import PRIVATE, TaskPanel, Update, error_box, hint, render
@@ -144,7 +143,7 @@ class RunForm:
     def show_status(self, status: RunStatus) -> Update:
         """Show the progress of a run, and the button that makes sense."""
         return {
-            self.status: render_status(status),
+            self.status: render("run_status.html", status=status),
             self.run: gr.Button(visible=not status.is_active),
             self.stop: gr.Button(visible=status.is_active, interactive=status.stage == "running"),
         }
