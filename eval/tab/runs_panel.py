@@ -20,15 +20,6 @@ from memory.errors import MemoirError
 from memory.formatting import format_time
 from memory.tab.parts import PRIVATE, Confirm, Update, hint, render
 
-HOW = "\n".join(
-    [
-        "Each rater gets a copy of the sheet, fills its last columns in with a spreadsheet, and saves it as CSV. The "
-        "sheet does not say whose reply a line is.",
-        "",
-        *(f"- {column}: {meaning}" for column, meaning in sheet.COLUMNS_TO_FILL.items()),
-    ]
-)
-
 
 class RatingPanel:
     """Rating by people: a sheet to download for the selected run, and what the filled ones say.
@@ -39,7 +30,7 @@ class RatingPanel:
     def __init__(self, runs: Runs, selected: gr.State, other: gr.Dropdown) -> None:
         self.runs = runs
         with gr.Accordion("Rate the replies", open=False, elem_id="eval-rate"):
-            gr.Markdown(HOW)
+            gr.Markdown(render("rating.html", columns=sheet.COLUMNS_TO_FILL))
             with gr.Row(elem_classes="memoir-filters"):
                 both = gr.Checkbox(label="With the run that is chosen to compare", scale=2, min_width=240)
                 reference = gr.Checkbox(label="With the benchmark's own replies", scale=2, min_width=240)

@@ -28,6 +28,8 @@ GRID: Mapping[str, Sequence[float]] = _FILE["grid"]
 """The values of each constant, in the order in which the constants are chosen."""
 FIGURES: Mapping[str, Sequence[str]] = _FILE["figures"]
 """The figures of each benchmark, of which a probe's value is the mean."""
+TEXT: str = _FILE["text"]["tuning"]
+"""What is said of a tuning."""
 
 PASSES = 4
 """Passes over all constants, if they do not settle before."""
