@@ -12,6 +12,9 @@ from memory.tab.parts import PRIVATE, build_table
 _SCREEN: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("screen.toml").read_text("utf-8"))
 CONTROLS: Mapping[str, Mapping[str, Any]] = _SCREEN["controls"]
 """The settings with a field of their own, by name, and how it looks."""
+PLOTS: Mapping[str, Mapping[str, Any]] = _SCREEN["plots"]
+TRACES: Mapping[str, dict[str, Any]] = _SCREEN["traces"]
+"""The layouts of plots, and how their bars and lines look."""
 
 Download = dict[str, str]
 """A file for the browser: its `name`, its `type` (MIME) and its `text`."""
