@@ -52,8 +52,19 @@ def test_a_pronoun_of_the_question_itself_or_of_nobody_stays(before, asked):
     assert resolve(asked, dialogue(*before), PEOPLE) == asked
 
 
-@pytest.mark.parametrize("text", ["did it go well?", "and where was that?", "what did it cost in the end", "when?"])
-def test_what_names_no_thing_refers_back(text):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "did it go well?",
+        "and where was that?",
+        "what did it cost in the end",
+        "when?",
+        "and Petra's?",
+        "or the blue one",
+        "so what about english",
+    ],
+)
+def test_what_names_no_thing_or_leaves_out_what_is_asked_of_it_refers_back(text):
     assert refers_back(text)
 
 
@@ -64,6 +75,8 @@ def test_what_names_no_thing_refers_back(text):
         "is it true that Anna moved",
         "where do I work",
         "what's on this week?",
+        "and where does Petra work",
+        "what about the car is so dear?",
     ],
 )
 def test_what_names_its_thing_does_not(text):
@@ -78,3 +91,16 @@ def test_a_follow_up_finds_the_line_about_whom_the_answer_named(marlow):
     later.say("who is my boss?", remember=False)
     found = later.say("what does she repair?", remember=False)
     assert "Dana repairs church organs on Sundays." in [h.memory.text for h in found.hits if h.kept][:3]
+
+
+def test_what_leaves_out_the_question_is_asked_as_the_one_before(marlow):
+    for told in (
+        "The lamp from the flea market was 12 pounds.",
+        "I paid 90 pounds for the kettle.",
+        "The stove hisses.",
+    ):
+        marlow.say(told)
+    later = marlow.again()
+    later.say("how much was the lamp?", remember=False)
+    later.say("and the stove?", remember=False)
+    assert "90 pounds" in later.say("and the kettle?", remember=False).reading.answer

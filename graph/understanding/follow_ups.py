@@ -18,6 +18,11 @@ _BACK = pattern(
 _SHORT = re.compile(r"\W*\w+(?:\s+\w+)?\W*")
 """Signs that a question refers to what was said: a joining word or a pronoun, or a length of one or two words."""
 _JOINS = pattern(r"^\W*(?:and|but|or|so|also)\b")
+_LEAVES_OUT = pattern(
+    r"^\W*(?:(?:and|but|or|so) (?!(?:what|how) about\b)|(?:(?:and|but|or|so) )?(?:what|how) about\b)"
+    r"(?!.*\b(?:<AUXILIARY>|who|whom|whose|what|which|when|where|why|how)\b)"
+)
+"""Names another thing and leaves out what is asked of it: "and Smitty's?", "what about Huw"."""
 _ASKS_FIRST = pattern(REQUEST)
 """Begins what may only announce the question after it: "do you remember my trip? where did I stay?"."""
 _THING = pattern(
@@ -42,6 +47,8 @@ LATEST = 4
 
 def refers_back(text: str) -> bool:
     """Whether a question is about what was said before: "When was that?", "did it go well?", not "What is my name?"."""
+    if _LEAVES_OUT.search(text):
+        return True
     if not names_something(text):
         # "This week" refers to no more than itself.
         timeless = reduce(lambda rest, time: rest.replace(time.text, ""), times_in(text, _ANY_DAY), text)

@@ -1,8 +1,9 @@
 """Memoir's own benchmarks: invented lives, and questions about them; assets/benchmark and assets/conversations.
 
 The former are three lives of a year each; the latter are everyday users who type in lower case, with typos, in
-passing. Their halves are folders, by the SHA-256 of the users' names: the first four are for development, the last four
-report. A life is two files, NAME.jsonl in Memoir's own format (see memory/importers/README.md) and NAME.probes.jsonl:
+passing. Of the first eight, by the SHA-256 of their names, four are for development and four report; nine more, by
+other writers, are for development, too. Each half is a folder. A life is two files, NAME.jsonl in Memoir's own format
+(see memory/importers/README.md) and NAME.probes.jsonl:
 
     {"id": "pia-p01", "ability": "multi-session", "question": "How many boats did I buy?", "answers": ["two", "2"],
      "asked_at": "2026-10-04T18:00:00+00:00", "evidence": ["pia-s03-t04", "pia-s09-t01"],
