@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock
 
 from eval.fetching import fetch as module
-from eval.fetching.fetch import SOURCES, FetchFailed, HubFile, Source, fetch, manual_steps
+from eval.fetching.fetch import SOURCES, FetchFailed, Source, fetch, manual_steps
 from memory.errors import Cancelled
 from support.hub_server import Hub
 
@@ -25,8 +25,8 @@ STEPS = ("Open https://example.org/ and download it.", "Save it as {folder}/memo
 @pytest.fixture(autouse=True)
 def source(monkeypatch):
     """One benchmark that is on the hub, under its second name."""
-    file = HubFile(("memories", "memories.json"), "memories.json")
-    monkeypatch.setattr(module, "SOURCES", {"memories": Source("Memories", "MIT", STEPS, REPO, (file,))})
+    files = {"memories.json": ("memories", "memories.json")}
+    monkeypatch.setattr(module, "SOURCES", {"memories": Source("Memories", "MIT", STEPS, REPO, files)})
 
 
 @pytest.fixture
@@ -252,8 +252,8 @@ def test_the_download_ends_when_whoever_started_it_is_killed(hub, tmp_path):
 import sys
 from pathlib import Path
 from eval.fetching import fetch as module
-file = module.HubFile(("memories.json",), "memories.json")
-module.SOURCES = {{"memories": module.Source("Memories", "MIT", (), {REPO!r}, (file,))}}
+files = {{"memories.json": ("memories.json",)}}
+module.SOURCES = {{"memories": module.Source("Memories", "MIT", (), {REPO!r}, files)}}
 module.fetch("memories", Path(sys.argv[1]), lambda name, here, total: print(here, flush=True))
 """
     hub.gate, root = threading.Event(), Path(__file__).parents[1]

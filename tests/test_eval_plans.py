@@ -1,15 +1,26 @@
 """The values of the form become a plan of runs, or are refused with the name of the field."""
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
 from eval.benchmarks import PRESETS
 from eval.play.systems.registry import UnknownMemorySystem
 from eval.runs.evaluator import Evaluator
-from eval.runs.experiment import Experiment, UnknownSetting
+from eval.runs.experiment import (
+    Experiment,
+    Granularity,
+    Key,
+    ReaderInput,
+    RememberedKinds,
+    UnknownSetting,
+    with_setting,
+)
 from eval.settings import EvalSettings
-from eval.tab.plans import CONTROLS, FormValues, InvalidForm, initial_values, make_plan
+from eval.tab.plans import FormValues, InvalidForm, initial_values, make_plan
+from eval.tab.screen import CONTROLS
+from graph.settings import ClassifierEngine
 
 EMPTY = FormValues("memoir")
 
@@ -27,8 +38,16 @@ def test_the_initial_values_run_everything_with_the_defaults(evaluator):
     assert request.experiment == Experiment()
 
 
-def test_every_control_is_a_setting(evaluator):
-    assert {control.setting for control in CONTROLS} <= Experiment().settings.keys()
+def test_every_control_is_a_setting_with_all_of_its_values(evaluator):
+    assert CONTROLS.keys() <= Experiment().settings.keys()
+    for name, look in CONTROLS.items():
+        for choice in look.get("choices", ()):
+            with_setting(Experiment(), name, choice)
+    values = {"classifier": ClassifierEngine, "granularity": Granularity, "key": Key, "remembered": RememberedKinds}
+    assert {name: CONTROLS[name]["choices"] for name in values} == {
+        name: list(get_args(of)) for name, of in values.items()
+    }
+    assert {*CONTROLS["given"]["choices"], "found"} == set(get_args(ReaderInput))
 
 
 def test_controls_and_lines_change_settings_and_lines_come_last(evaluator):

@@ -337,5 +337,5 @@ def test_the_table_has_the_versions_of_packages_that_systems_need_beside_memoirs
         run.append_sample(Sample(PROBES[0], Prediction(PROBES[0].id, "life", {}, ())))
         return run
 
-    compared = side_by_side({"bm25": run_of("bm25", {}), "mem0": run_of("mem0", {"mem0ai": "2.0.1"})})
-    assert ("package", "", "mem0ai 2.0.1") in compared.rows
+    _, rows, _ = side_by_side({"bm25": run_of("bm25", {}), "mem0": run_of("mem0", {"mem0ai": "2.0.1"})})
+    assert ("package", "", "mem0ai 2.0.1") in rows

@@ -255,6 +255,16 @@ const fillGaps = () => {
   }
 };
 
+// Save a text that the server hands over as a file of the user's; the server writes none.
+window.saveFile = (file) => {
+  if (!file) return;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([file.text], { type: file.type }));
+  link.download = file.name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+};
+
 // At most once per frame: the page changes all the time while an answer streams.
 let scheduled = false;
 new MutationObserver(() => {

@@ -6,7 +6,6 @@ network. What is remembered comes from the same importer that reads a user's own
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from eval.benchmarks.beam import adapter as beam
@@ -26,50 +25,21 @@ from eval.types import History
 from memory.errors import MemoirError
 
 _ALL = (
-    declare("memoir", memoir, "Three invented lives of one year each. They were written for Memoir and come with it."),
+    declare("memoir", memoir),
+    declare("conversations", memoir, title="Everyday conversations"),
     declare(
-        "conversations",
-        memoir,
-        "Eight invented users who chat in lower case and with typos. Half of them are kept for reporting.",
-        title="Everyday conversations",
+        "longmemeval", longmemeval, Scoring("sessions", (1, 3, 5, 10, 30, 50), official_ranking=longmemeval_scores)
     ),
-    declare(
-        "longmemeval",
-        longmemeval,
-        "500 questions, each with a chat history of its own (Wu et al., ICLR 2025).",
-        Scoring("sessions", (1, 3, 5, 10, 30, 50), official_ranking=longmemeval_scores),
-    ),
-    declare(
-        "locomo",
-        locomo,
-        "Ten long conversations of two friends, 1,986 questions (Maharana et al., ACL 2024).",
-        Scoring("sessions", official_answer=locomo_scores),
-        load_as_authors=partial(locomo.load, as_authors=True),
-    ),
-    declare(
-        "perltqa",
-        perltqa,
-        "Profiles, relations, events and dialogues of 141 characters (Du et al., SIGHAN 2024).",
-        Scoring("items", (1, 2, 3, 5, 10), summed_up_ndcg=ndcg_madial),
-    ),
+    declare("locomo", locomo, Scoring("sessions", official_answer=locomo_scores), asks_as_authors=True),
+    declare("perltqa", perltqa, Scoring("items", (1, 2, 3, 5, 10), summed_up_ndcg=ndcg_madial)),
     declare(
         "madial-bench",
         madial,
-        "160 dialogues in which the assistant should bring up a fitting memory unprompted (He et al., NAACL 2025).",
         Scoring("items", official_ndcg=ndcg_madial, summed_up_ndcg=ndcg_madial, text_metrics=REPLY_METRICS),
-        load_as_authors=partial(madial.load, as_authors=True),
+        asks_as_authors=True,
     ),
-    declare(
-        "dialsim",
-        dialsim,
-        "Questions about TV-show scripts, asked while the show is running (Kim et al., 2024).",
-        Scoring("sessions", official_answer=dialsim_scores),
-    ),
-    declare(
-        "beam",
-        beam,
-        "100 chats of up to ten million tokens, 2,000 questions on ten abilities (Tavakoli et al. 2025).",
-    ),
+    declare("dialsim", dialsim, Scoring("sessions", official_answer=dialsim_scores)),
+    declare("beam", beam),
 )
 BENCHMARKS: Mapping[str, Benchmark] = {benchmark.name: benchmark for benchmark in _ALL}
 

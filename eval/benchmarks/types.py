@@ -4,6 +4,7 @@ import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
 from types import ModuleType
@@ -117,15 +118,11 @@ class Benchmark:
 
 
 def declare(
-    name: str,
-    adapter: ModuleType,
-    about: str,
-    scoring: Scoring = BY_SESSION,
-    *,
-    title: str = "",
-    load_as_authors: Callable[[Path], Iterator[History]] | None = None,
+    name: str, adapter: ModuleType, scoring: Scoring = BY_SESSION, *, title: str = "", asks_as_authors: bool = False
 ) -> Benchmark:
     """A benchmark with what lies beside its adapter: tables of its paper, criteria of a judge, and published figures.
+
+    `asks_as_authors` says whether its adapter can also load it as its authors ask it.
 
     `tables.toml`: a row is a list of its label, its settings, and what it needs, by a name of `NEEDS` or in words. A
     table has the rows of its `product`, each made of one of each list, and the other `rows`; its `settings` belong to
@@ -141,7 +138,7 @@ def declare(
     return Benchmark(
         name,
         title or adapter.TITLE,
-        about,
+        _NAMES["about"][name],
         adapter.load,
         scoring,
         tuple(_tables(name, file)),
@@ -151,7 +148,7 @@ def declare(
             for metric, value in run["values"].items()
         ),
         tuple(Criterion(*each) for each in file["criteria"].items()),
-        load_as_authors,
+        partial(adapter.load, as_authors=True) if asks_as_authors else None,
     )
 
 

@@ -65,7 +65,7 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     if len(arguments.systems) > 1 and not (arguments.preset or arguments.sweep):
         rows = [(name, replace(base, system=name)) for name in dict.fromkeys(arguments.systems)]
         compared = comparing.side_by_side(_run_rows(arguments, evaluator, rows))
-        show(arguments, compared.reports, comparing.side_by_side_markdown(compared))
+        show(arguments, compared[0], comparing.side_by_side_markdown(*compared))
         return
     if len(arguments.systems) > 1:
         raise MemoirError(
@@ -152,7 +152,7 @@ def compare(arguments: Arguments, evaluator: Evaluator) -> None:
         systems = {str(run.spec.settings.get("system")): run for run in runs}
         by_label = systems if len(systems) == len(runs) else {run.name: run for run in runs}
         compared = comparing.side_by_side(by_label)
-        show(arguments, compared.reports, comparing.side_by_side_markdown(compared))
+        show(arguments, compared[0], comparing.side_by_side_markdown(*compared))
         return
     comparison = comparing.compare_runs(first, others[0])
     show(arguments, comparison, comparing.comparison_markdown(comparison))

@@ -14,7 +14,8 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,26 +52,19 @@ class TransferFailed(MemoirError):
 
 
 @dataclass(frozen=True, slots=True)
-class HubFile:
-    """A file of a dataset repository: its possible paths there (the first that exists is used), and its local name."""
-
-    paths: tuple[str, ...]
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
     """Where to get a benchmark's files.
 
-    `repo` and `files` are on the Hugging Face hub, and empty if the authors publish elsewhere. `steps` explain how to
-    get the files by hand; `{folder}` stands for the folder to save them in.
+    `repo` and `files` are on the Hugging Face hub, and empty if the authors publish elsewhere. A file has its local
+    name and its possible paths there, of which the first that exists is used. `steps` explain how to get the files by
+    hand; `{folder}` stands for the folder to save them in.
     """
 
     title: str
     licence: str
     steps: tuple[str, ...]
     repo: str = ""
-    files: tuple[HubFile, ...] = ()
+    files: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 SOURCES: Mapping[str, Source] = TypeAdapter(dict[str, Source]).validate_json(
@@ -155,18 +149,18 @@ def _look_up(client: httpx.Client, source: Source, folder: Path) -> list[RemoteF
     from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # public, but not declared so
 
     endpoint = os.environ.get("HF_ENDPOINT", constants.ENDPOINT).rstrip("/")
-    paths = [path for file in source.files for path in file.paths]
+    paths = list(chain.from_iterable(source.files.values()))
     reply = client.post(f"{endpoint}/api/datasets/{source.repo}/paths-info/main", data={"paths": paths})
     hf_raise_for_status(reply)
     there = {info["path"]: info for info in reply.json() if info["type"] == "file"}
     wanted = []
-    for file in source.files:
-        info = next((there[path] for path in file.paths if path in there), None)
+    for name, possible in source.files.items():
+        info = next((there[path] for path in possible if path in there), None)
         if info is None:
-            raise TransferFailed(f"{source.repo} on the hub no longer contains {' or '.join(file.paths)}")
+            raise TransferFailed(f"{source.repo} on the hub no longer contains {' or '.join(possible)}")
         url = hf_hub_url(source.repo, info["path"], repo_type="dataset", endpoint=endpoint)
         checksum = info["lfs"]["oid"] if info.get("lfs") else info["oid"]
-        wanted.append(RemoteFile(url, folder / file.name, info["size"], checksum))
+        wanted.append(RemoteFile(url, folder / name, info["size"], checksum))
     return wanted
 
 

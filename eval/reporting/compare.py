@@ -9,7 +9,7 @@ from eval.metrics.intervals import INTERVALS
 from eval.metrics.scores import score, without_uncounted
 from eval.metrics.significance import TESTED, Difference, compare, stars
 from eval.play.systems.registry import WITHOUT_MODEL
-from eval.reporting.render import format_figure, format_fraction, headlines, markdown_table, section
+from eval.reporting.render import COSTS, format_figure, format_fraction, headlines, markdown_table, section
 from eval.reporting.report import Report, report
 from eval.runs.provenance import versions
 from eval.runs.run import Run
@@ -161,33 +161,14 @@ MATCHING = (
     "from a half on"
 )
 
-COSTS: Mapping[str, str] = {
-    "seconds to remember": "{remember_s:,.1f}",
-    "search, ms": "{retrieve[p50]} / {retrieve[p95]}",
-    "MB on disk": "{mb:,.1f}",
-    "tokens of the reader, in / out": "{in:,} / {out:,}",
-    "calls of a model by the system": "{system_calls:,}",
-    "tokens of these, in / out": "{system_tokens_in:,} / {system_tokens_out:,}",
-    "texts matched to turns": "{matched_share:.0%}",
-}
-"""How a report's costs are shown, by title."""
 
+def side_by_side(runs: Mapping[str, Run]) -> tuple[Mapping[str, Report], Sequence[Sequence[str]], str]:
+    """Compare the headline figures of each run with those of the first; Holm corrects for all these tests.
 
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """The reports of runs by their labels, their table, and what it means and which systems had no chat model.
-
-    `rows` are a row for each figure and each cost, with a star where a figure differs from the first run's, and one for
-    the packages that a run needed beside Memoir's own, with their versions.
+    Returns the reports of the runs by their labels, their table, and what it means and which systems had no chat model.
+    The table has a row for each figure and each cost, with a star where a figure differs from the first run's, and one
+    for the packages that a run needed beside Memoir's own, with their versions.
     """
-
-    reports: Mapping[str, Report]
-    rows: Sequence[Sequence[str]]
-    notes: str
-
-
-def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
-    """Compare the headline figures of each run with those of the first; Holm corrects for all these tests."""
     reports = {label: report(run) for label, run in runs.items()}
     first, *others = runs
     names = [name for name, _ in headlines(reports[first], MOST_FIGURES)]
@@ -208,15 +189,14 @@ def side_by_side(runs: Mapping[str, Run]) -> SideBySide:
     for system, model in models.items():
         if system in WITHOUT_MODEL and not is_named(model):
             notes.append(f"{system} had no chat model: {WITHOUT_MODEL[system]}.")
-    return SideBySide(reports, rows + [row for row in about if any(row[1:])], " ".join(notes))
+    return reports, rows + [row for row in about if any(row[1:])], " ".join(notes)
 
 
-def side_by_side_markdown(compared: SideBySide) -> str:
-    """The table, and what its rows mean."""
-    first = next(iter(compared.reports.values()))
+def side_by_side_markdown(reports: Mapping[str, Report], rows: Sequence[Sequence[str]], notes: str) -> str:
+    """The table of runs side by side, and what its rows mean."""
+    first = next(iter(reports.values()))
     measured = f"n = {first.n} of {first.histories} histories; {first.machine}, {first.date}, code {first.code}"
-    table = markdown_table(compared.rows, ["", *compared.reports])
-    return f"{first.title}, {first.portion}, {measured}.\n\n{table}\n\n{compared.notes}"
+    return f"{first.title}, {first.portion}, {measured}.\n\n{markdown_table(rows, ['', *reports])}\n\n{notes}"
 
 
 def _costs(report: Report) -> list[str]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,14 @@ class NoFormat(MemoirError):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: the only benchmark whose runs have it, or "" if all have, what it is, and how its lines are written."""
+    """A format: the only benchmark whose runs have it, or "" if all have, what it is, and its lines.
+
+    A line is text, or the values of a line of JSON.
+    """
 
     benchmark: str
     about: str
-    lines: Callable[[Sequence[Sample], Run], Iterable[str]]
+    lines: Callable[[Sequence[Sample], Run], Iterable[object]]
 
 
 def write(run: Run, file: Path, name: str = "") -> tuple[str, int]:
@@ -47,16 +49,13 @@ def write(run: Run, file: Path, name: str = "") -> tuple[str, int]:
     if not name or FORMATS[name].benchmark not in ("", benchmark):
         fit = ", ".join(each for each, found in FORMATS.items() if found.benchmark in ("", benchmark))
         raise NoFormat(f"{run.name} is a run of {benchmark}. Name a format that it has, with --format: {fit}")
-    lines = list(FORMATS[name].lines(run.samples(), run))
+    found = FORMATS[name].lines(run.samples(), run)
+    lines = [line if isinstance(line, str) else json.dumps(line, default=str) for line in found]
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return name, len(lines)
 
 
-def _line_each(make: Callable[[Sample], dict[str, Any] | None], samples: Sequence[Sample], _: Run) -> Iterator[str]:
-    return (json.dumps(found) for sample in samples if (found := make(sample)))
-
-
-def _chat(samples: Sequence[Sample], _: Run) -> list[str]:
+def _chat(samples: Sequence[Sample], _: Run) -> list[dict[str, list[dict[str, str]]]]:
     """The answers of one chat by ability, in the order of its file: the script finds their rubrics by their places."""
     chats = list(dict.fromkeys(sample.prediction.history_id for sample in samples))
     if len(chats) > 1:
@@ -65,7 +64,7 @@ def _chat(samples: Sequence[Sample], _: Run) -> list[str]:
     for sample in samples:
         answer = {"question": sample.probe.question, "llm_response": sample.prediction.answer}
         answers.setdefault(sample.probe.ability, []).append(answer)
-    return [json.dumps(answers)]
+    return [answers]
 
 
 def _rankings(samples: Sequence[Sample], run: Run) -> Iterator[tuple[str, Sequence[str], list[str]]]:
@@ -92,7 +91,7 @@ def _word(name: str) -> str:
     return "_".join(name.split()) or "_"
 
 
-def _inspect(samples: Sequence[Sample], run: Run) -> list[str]:
+def _inspect(samples: Sequence[Sample], run: Run) -> list[dict[str, Any]]:
     """An EvalLog of version 2; all figures of a probe are one score, since each has some dozens."""
     spec, done, n = run.spec, report(run), len(samples)
     model = str(spec.settings.get("model", "none"))
@@ -103,7 +102,7 @@ def _inspect(samples: Sequence[Sample], run: Run) -> list[str]:
     means = {name: {"mean": {"name": "mean", "value": figure.value}} for name, figure in done.metrics.items()}
     figures = [{"name": name, "scorer": MEMOIR, "metrics": mean} for name, mean in means.items()]
     scored = score(samples, BENCHMARKS[spec.benchmark].scoring, answered=run.has_reader)
-    log = {
+    log: dict[str, Any] = {
         "version": 2,
         "status": "success" if run.is_done else "cancelled",
         "eval": task,
@@ -111,7 +110,7 @@ def _inspect(samples: Sequence[Sample], run: Run) -> list[str]:
         "stats": {"model_usage": {model: _usage(done.tokens["in"], done.tokens["out"])}},
         "samples": [_inspect_sample(one, model) for one in scored],
     }
-    return [json.dumps(log, default=str)]
+    return [log]
 
 
 def _inspect_sample(one: Scored, model: str) -> dict[str, Any]:
@@ -144,19 +143,23 @@ def _usage(tokens_in: int, tokens_out: int) -> dict[str, int]:
 
 
 FORMATS = {
-    "hypotheses": Format("longmemeval", "for LongMemEval's evaluate_qa.py", partial(_line_each, hypothesis)),
+    "hypotheses": Format(
+        "longmemeval", "for LongMemEval's evaluate_qa.py", lambda samples, _: map(hypothesis, samples)
+    ),
     "retrieval-log": Format(
-        "longmemeval", "for LongMemEval's print_retrieval_metrics.py", partial(_line_each, retrieval_log_line)
+        "longmemeval",
+        "for LongMemEval's print_retrieval_metrics.py",
+        lambda samples, _: filter(None, map(retrieval_log_line, samples)),
     ),
     "qa": Format(
         "locomo",
         "for eval_question_answering of LoCoMo's task_eval/evaluation.py",
-        lambda samples, _: [json.dumps({"qa": [qa_line(sample) for sample in samples]})],
+        lambda samples, _: [{"qa": [qa_line(sample) for sample in samples]}],
     ),
     "answers": Format(
         "dialsim",
         "for judge_eq of DialSim's post_processing/process_answer.py",
-        lambda samples, _: [json.dumps(answer_log(samples))],
+        lambda samples, _: [answer_log(samples)],
     ),
     "chat": Format("beam", "for BEAM's run_evaluation.py, of one chat", _chat),
     "trec-run": Format("", "a TREC run of sessions, or of memories where these are ranked", _trec_run),

@@ -21,6 +21,8 @@ HEADLINES: Sequence[str] = _SHOWN["headlines"]
 GROUP_METRICS: Sequence[str] = _SHOWN["groups"]
 METRICS: Mapping[str, Mapping[str, str]] = _SHOWN["metrics"]
 """The `meaning` of a metric, its `rule` and its `name` on the screen, where it has them, in the order of the screen."""
+COSTS: Mapping[str, str] = _SHOWN["costs"]
+"""How a report's costs are shown, by title."""
 
 PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
 
@@ -128,29 +130,20 @@ def group_rows(
     groups: Mapping[str, Mapping[str, Figure]], axis: str = "", chosen: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
     """A header, and one row for each group with its main figures and the chosen one."""
-    names = _present(GROUP_METRICS, groups)
-    counts = {label: _most(figures) for label, figures in groups.items()}
-    return _figure_table(axis, groups, [*names, chosen] if chosen and chosen not in names else names, counts)
-
-
-def _most(figures: Mapping[str, Figure]) -> int:
-    return max((figure.n for figure in figures.values()), default=0)
-
-
-def _present(wanted: Iterable[str], figures: Mapping[str, Mapping[str, Figure]]) -> list[str]:
-    """The names of those figures that any of the sets has."""
-    return [name for name in wanted if any(name in own for own in figures.values())]
+    return _figure_table(axis, groups, dict.fromkeys([*GROUP_METRICS, *([chosen] if chosen else [])]), {})
 
 
 def _figure_table(
-    first: str,
-    figures: Mapping[str, Mapping[str, Figure]],
-    names: Sequence[str],
-    counts: Mapping[str, int],
+    first: str, figures: Mapping[str, Mapping[str, Figure]], wanted: Iterable[str], counts: Mapping[str, int]
 ) -> tuple[list[str], list[list[str]]]:
-    """A header, and a row for each set of figures: its label, its n, and those of these names."""
+    """A header, and a row for each set of figures: its label, its n, and those wanted that any of the sets has.
+
+    Without a count of its own, a set has the most probes of any of its figures.
+    """
+    names = [name for name in wanted if any(name in own for own in figures.values())]
+    most = {label: max((figure.n for figure in own.values()), default=0) for label, own in figures.items()}
     rows = [
-        [label, str(counts[label]), *(format_figure(own[name]) if name in own else "" for name in names)]
+        [label, str(counts.get(label, most[label])), *(format_figure(own[n]) if n in own else "" for n in names)]
         for label, own in figures.items()
     ]
     return [first, "n", *names], rows
@@ -192,7 +185,7 @@ def sweep_rows(
     """
     first = dict.fromkeys(name for report in reports.values() for name, _ in headlines(report))
     by_run = {label: r.by["ability"].get(ability, {}) if ability else r.metrics for label, r in reports.items()}
-    counts = {label: _most(by_run[label]) if ability else report.n for label, report in reports.items()}
+    counts = {} if ability else {label: report.n for label, report in reports.items()}
     names = list(wanted or first)
     if by:
         groups = list(dict.fromkeys(group for report in reports.values() for group in report.by[by]))
@@ -200,7 +193,7 @@ def sweep_rows(
         for label, report in reports.items():
             of_groups = ((group, *each) for group, figures in report.by[by].items() for each in figures.items())
             by_run[label] = {**by_run[label], **{f"{name}, {group}": figure for group, name, figure in of_groups}}
-    header, rows = _figure_table("run", by_run, _present(names, by_run), counts)
+    header, rows = _figure_table("run", by_run, names, counts)
     unread = [", ".join(f"{by} {n}" for by, n in report.unreadable.items()) for report in reports.values()]
     if any(unread):
         header, rows = [*header, "unreadable replies"], [[*row, last] for row, last in zip(rows, unread, strict=True)]

@@ -20,6 +20,7 @@ from eval.runs.experiment import with_settings
 from eval.runs.halves import Half
 from eval.runs.provenance import code_version, machine
 from eval.types import Figure, Watch
+from graph.understanding.sentences import as_sentence
 from memory.embedding.embedder import installed
 
 
@@ -244,9 +245,9 @@ def papers_to_markdown(done: Tables, model: str = "", limit: int | None = None) 
     for preset, reports in done:
         header, rows = sweep_rows(reports, *preset.columns)
         left_out = [f"{row.label} ({row.needs})" for row in preset.rows if row.needs and row.label not in reports]
-        about = [f"`--preset {preset.name}`: {_sentence(preset.title)}"]
+        about = [f"`--preset {preset.name}`: {as_sentence(preset.title)}"]
         about += [f"Of the questions of {preset.ability}."] if preset.ability else []
-        about += [_sentence(preset.remark)] if preset.remark else []
+        about += [as_sentence(preset.remark)] if preset.remark else []
         about += [f"Not run, for what they need: {'; '.join(left_out)}."] if left_out else []
         parts += [" ".join(about), markdown_table(rows, header), *rules(preset.metrics)]
     return "\n\n".join(parts)
@@ -257,7 +258,3 @@ def _with_tables(names: Sequence[str]) -> list[Benchmark]:
     if unknown := [name for name in names if name not in with_tables]:
         raise UnknownBenchmark(f"{', '.join(unknown)}: no benchmark with tables; there are: {', '.join(with_tables)}")
     return [benchmark for name, benchmark in with_tables.items() if not names or name in names]
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")

@@ -168,7 +168,8 @@ class OpenRuns:
     def open(self, name: str) -> OpenRun:
         """Open the run of that name; raises `UnknownRun` if there is none, or it cannot be read."""
         run = self.runs.get(name)
-        opened = self._open(run.name, _size(run, "predictions.jsonl"), _size(run, "verdicts.jsonl"), run.is_done)
+        sizes = ((file, file.stat().st_size) for file in sorted(run.folder.glob("*.jsonl")))
+        opened = self._open(run.name, *sizes, run.is_done)
         if self._last is not None and self._last is not opened:
             # The probes can take hundreds of megabytes; the report is kept.
             vars(self._last).pop("samples", None)
@@ -188,8 +189,3 @@ def count_answers(run: Run) -> int:
     """Count the answered probes of a run without reading the answers."""
     path = run.folder / "predictions.jsonl"
     return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
-def _size(run: Run, name: str) -> int:
-    path = run.folder / name
-    return path.stat().st_size if path.exists() else 0

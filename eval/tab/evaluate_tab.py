@@ -15,10 +15,10 @@ from eval.tab.result_tabs import table_value
 from eval.tab.run_form import FIRST_BENCHMARK, RunForm
 from eval.tab.runner import Plan, Runner, RunStatus
 from eval.tab.runs_panel import RunsPanel
-from eval.tab.views import render_table_notes
+from eval.tab.screen import table
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, build_table, empty_state, hint, render
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, empty_state, hint, render
 
 ACTIVE_TICK, IDLE_TICK = 1.0, 6.0
 """Seconds between two looks at the status: while a run is in progress, and while none is."""
@@ -39,7 +39,7 @@ class EvaluateTab:
         self.empty = gr.HTML(padding=False, elem_id="eval-empty")
         with gr.Column(visible=False, elem_id="eval-sweep-result") as self.table_body:
             self.table_heading = gr.HTML(padding=False)
-            self.table = build_table("eval-sweep-table", "Click a row to open its run", clickable=True)
+            self.table = table("sweep-table")
             self.table_notes = gr.HTML(padding=False)
         self.result = ResultPanel(self.open_runs)
         self.clock = gr.Timer(IDLE_TICK, active=False)
@@ -59,7 +59,8 @@ class EvaluateTab:
         self.clock.tick(self.refresh, self.shown, ended, **PRIVATE)
         self.table.select(self.open_row, None, opened, **PRIVATE)
         runs.open.click(self.open, runs.selected, opened, **PRIVATE)
-        runs.sure.click(self.delete, [runs.selected, result.name, form.benchmark], [*runs.outputs, *opened], **PRIVATE)
+        chosen = [runs.selected, result.name, form.benchmark]
+        runs.confirm.sure.click(self.delete, chosen, [*runs.outputs, *opened], **PRIVATE)
 
     def enter(self, benchmark: str, typed: str, shown: int, current: str) -> Update:
         """Show the tab as it is now: its form, the runs, and what is in progress."""
@@ -113,12 +114,12 @@ class EvaluateTab:
         return {**opened, **self._show_table(status.plan, names)} if status.plan.is_table else opened
 
     def _show_table(self, plan: Plan, names: dict[str, str]) -> Update:
-        runs, about = {label: self.open_runs.open(name) for label, name in names.items()}, render_table_notes(plan)
+        runs = {label: self.open_runs.open(name) for label, name in names.items()}
+        about = render("table_notes.html", plan=plan)
         if plan.compares_systems:
-            compared = side_by_side({label: each.run for label, each in runs.items()})
-            columns = [["run", *names], *compared.rows]
-            header, *rows = [list(row) for row in zip(*columns, strict=True)]
-            about = hint(compared.notes)
+            _, columns, notes = side_by_side({label: each.run for label, each in runs.items()})
+            header, *rows = [list(row) for row in zip(["run", *names], *columns, strict=True)]
+            about = hint(notes)
         else:
             by_label = {label: each.report for label, each in runs.items()}
             header, rows = sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))

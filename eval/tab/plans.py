@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from eval import benchmarks
 from eval.benchmarks import PRESETS
@@ -11,42 +11,11 @@ from eval.benchmarks.types import Preset
 from eval.play.systems import registry
 from eval.play.systems.contract import MEMOIR
 from eval.runs.evaluator import Evaluator, NoData, RunRequest
-from eval.runs.experiment import Granularity, Key, ReaderInput, RememberedKinds, combinations, with_settings
+from eval.runs.experiment import combinations, with_settings
 from eval.tab.runner import Plan
+from eval.tab.screen import CONTROLS
 from graph.models.registry import is_named
-from graph.settings import ClassifierEngine
 from memory.errors import MemoirError
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """A setting with a field of its own: its name, its label, and its choices or its range."""
-
-    setting: str
-    label: str
-    choices: tuple[str, ...] = ()
-    highest: float = 1
-    step: float = 0.05
-    lowest: float = 0
-
-
-CONTROLS: tuple[Control, ...] = (
-    Control("search.k", "Candidates per kind", (), 200, 1, 1),
-    Control("budget", "Memories to read", (), 200, 1, 1),
-    Control("search.dense_weight", "Meaning vs. words"),
-    Control("search.neighbours", "Boost for neighbours"),
-    Control("rerank.alpha", "Kind weight (alpha)"),
-    Control("rerank.beta", "Match weight (beta)"),
-    Control("classifier", "Classifier", get_args(ClassifierEngine)),
-    Control("time_filter", "Time filter", ("on", "off")),
-    Control("times", "Times to filter by", ("asked", "model", "oracle")),
-    Control("granularity", "One memory per", get_args(Granularity)),
-    Control("key", "Index key", get_args(Key)),
-    Control("keys", "Extra keys", ("merged", "separate")),
-    Control("remembered", "Kinds remembered", get_args(RememberedKinds)),
-    Control("given", "Reader input", tuple(given for given in get_args(ReaderInput) if given != "found")),
-)
-"""The settings that are varied most; any other can be set by a line NAME=VALUE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +40,7 @@ class InvalidForm(MemoirError):
 def initial_values(evaluator: Evaluator) -> dict[str, Any]:
     """The value of each control at first, by setting."""
     settings = evaluator.experiment.settings
-    values = {control.setting: settings[control.setting] for control in CONTROLS}
+    values = {name: settings[name] for name in CONTROLS}
     return {name: {True: "on", False: "off"}[v] if isinstance(v, bool) else v for name, v in values.items()}
 
 
@@ -115,8 +84,7 @@ def _plan_table(preset: Preset, request: RunRequest) -> Plan:
 
 def _typed(name: str, value: object) -> str:
     if value is None or value == "":
-        label = next(c.label for c in CONTROLS if c.setting == name)
-        raise InvalidForm(f"The setting “{label}” is empty. Enter a value.")
+        raise InvalidForm(f"The setting “{CONTROLS[name]['label']}” is empty. Enter a value.")
     return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 

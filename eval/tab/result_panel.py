@@ -8,13 +8,13 @@ import gradio as gr
 from eval.metrics.intervals import INTERVALS
 from eval.reporting.render import group_rows, to_csv, to_markdown
 from eval.runs.experiment import changed_settings
-from eval.tab.downloads import Download, connect_download
 from eval.tab.drill_down import ALL, OpenRun, OpenRuns, group_names, sort_by_metric, trace_evidence
 from eval.tab.result_tabs import ResultTabs, default_metric, metric_choices
-from eval.tab.views import metric_name, render_cards, render_probe, render_trace
+from eval.tab.screen import Download, connect_download, table
+from eval.tab.views import metric_name, render_cards
 from eval.types import Sample, ShownHit
 from memory.formatting import STORE_NAMES, clip, format_count, to_json_values
-from memory.tab.parts import PRIVATE, Update, build_table, hint, render
+from memory.tab.parts import PRIVATE, Update, hint, render
 
 SCROLL_TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView({ block: 'start' })"
 """Scrolls to the probe that was opened, below the list."""
@@ -22,8 +22,6 @@ SCROLL_TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView
 MAX_LISTED = 500
 """Probes that the list shows."""
 
-HEADERS = ("Score", "Question", "Right answer", "Answer", "Verdict", "History", "Probe")
-CANDIDATE_HEADERS = ("Rank", "Kind", "When", "Memory", "Scores", "Outcome")
 
 Row = list[str | int | float]
 
@@ -57,15 +55,10 @@ class ResultPanel:
             self.metric = gr.Dropdown(label="Metric", min_width=200, elem_id="eval-probe-metric")
             self.group = gr.Dropdown(label="Group", min_width=200, elem_id="eval-probe-group")
         self.where = gr.HTML(padding=False, elem_id="eval-where")
-        self.probes = build_table(
-            "eval-probes", "Probes", HEADERS, widths=(8, 36, 22, 24, 10, 0, 0), clickable=True, show_label=False
-        )
+        self.probes = table("probes")
         self.question = gr.HTML(padding=False, elem_id="eval-question")
         self.evidence = gr.HTML(padding=False, elem_id="eval-evidence")
-        widths = (7, 12, 11, 40, 18, 12)
-        self.candidates = build_table(
-            "eval-ranking", "Candidates, best first", CANDIDATE_HEADERS, widths=widths, visible=False
-        )
+        self.candidates = table("ranking")
         self.trace = gr.HTML(padding=False, elem_id="eval-trace")
         return [self.question, self.evidence, self.candidates, self.trace]
 
@@ -166,10 +159,10 @@ class ResultPanel:
         sample = run.find_sample(history, probe)
         rows = [_candidate_row(rank, hit) for rank, hit in enumerate(sample.prediction.shown, 1)]
         return {
-            self.question: render_probe(sample, has_reader=run.run.has_reader),
+            self.question: render("probe.html", sample=sample, has_reader=run.run.has_reader),
             self.evidence: render("evidence.html", pieces=trace_evidence(sample, self.runs.texts(run, history))),
             self.candidates: gr.Dataframe(rows, visible=bool(rows)),
-            self.trace: render_trace(sample),
+            self.trace: render("trace.html", prediction=sample.prediction),
         }
 
 

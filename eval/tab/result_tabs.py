@@ -11,17 +11,13 @@ import gradio as gr
 from eval.metrics.confusion import Curve
 from eval.reporting import render as reports
 from eval.reporting.report import AXES, Report
+from eval.tab.screen import PLOTS, TRACES, table
 from eval.tab.views import PLAIN_NAMES, metric_name
 from eval.types import Figure
-from memory.tab.parts import Update, build_table, hint, new_figure
+from memory.tab.parts import Update, hint, new_figure, render
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as Plot
-
-SOFT = "#968a76"
-"""A grey that can be read on a light and on a dark page."""
-
-INK, RIBBON, MOSS, VIOLET = "#4d86b5", "#c0552f", "#6a9a5f", "#8a74c4"
 
 MEASURED_BY_OTHERS = "Measured by others, under their own conditions; ours with its 95 % interval."
 NOT_PUBLISHED = "There are no published figures for these metrics."
@@ -55,26 +51,23 @@ class ResultTabs:
                 self.axis = gr.Radio(label="Group by", min_width=250, elem_id="eval-axis")
                 self.metric = gr.Dropdown(label="Metric", min_width=220, elem_id="eval-metric")
             self.plot = gr.Plot(show_label=False, elem_id="eval-plot")
-            self.groups = build_table("eval-groups", "Click a cell to list its probes", clickable=True)
+            self.groups = table("groups")
         with gr.Tab("Metrics", id="metrics"):
-            self.metrics = build_table("eval-figures", "Click a metric to list its probes", clickable=True)
+            self.metrics = table("figures")
         with gr.Tab("Published", id="published"):
             self.published_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
-            widths = (13, 15, 7, 14, 28, 23)
-            self.published = build_table("eval-published", "Published figures and ours", widths=widths)
+            self.published = table("published")
         with gr.Tab("Abstention", id="abstention"):
             self.abstention_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
-            headers = ("Question", "Answered", "Declined")
-            self.abstention = build_table("eval-abstained", "Click a count to list its probes", headers, clickable=True)
+            self.abstention = table("abstained")
             self.curve = gr.Plot(show_label=False, elem_id="eval-curve")
         with gr.Tab("Errors", id="errors"):
             self.errors_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
-            label = "Wrong answers by cause; click one to list them"
-            self.causes = build_table("eval-causes", label, ("Cause", "Answers"), clickable=True)
-            self.skips = build_table("eval-skips", "Parts of the files that were not used", ("Reason", "Count"))
+            self.causes = table("causes")
+            self.skips = table("skips")
         with gr.Tab("Time", id="time"):
             self.nodes = gr.Plot(show_label=False, elem_id="eval-nodes")
-            self.timing = build_table("eval-timing", "Milliseconds per question, and the cost of storing")
+            self.timing = table("timing")
             self.costs = gr.HTML(padding=False)
         self.outputs: list[Any] = list(vars(self).values())
 
@@ -98,12 +91,12 @@ class ResultTabs:
             self.abstention_remark: hint("" if report.abstention else NO_READER),
             self.abstention: _table(reports.abstention_rows(report)),
             self.curve: _plot(draw_abstention(report.curve) if report.curve is not None else None),
-            self.errors_remark: hint(_describe_errors(report)),
+            self.errors_remark: render("result_errors.html", report=report),
             self.causes: _table([(name, n) for name, n in report.causes.items() if n]),
             self.skips: _table(list(report.skips.items())),
             self.nodes: _plot(draw_timing(nodes) if nodes else None),
             self.timing: table_value(("step", "p50", "p95"), reports.timing_rows(report.timing)),
-            self.costs: hint(_describe_costs(report)),
+            self.costs: render("result_costs.html", report=report, fraction=reports.format_fraction),
         }
 
     def show_axis(self, report: Report, axis: str | None, metric: str | None) -> Update:
@@ -126,86 +119,34 @@ def _plot(figure: Plot | None) -> gr.Plot:
     return gr.Plot(figure, visible=figure is not None)
 
 
-def _describe_errors(report: Report) -> str:
-    none = "No wrong answers with known evidence." if report.causes else "This run had no reader."
-    unread = "".join(f" {n:,} replies of the {by} could not be read." for by, n in report.unreadable.items())
-    unjudged = f" No judge has given: {', '.join(report.unjudged)}." if report.unjudged else ""
-    return f"{'' if any(report.causes.values()) else none}{unread}{unjudged}".strip()
-
-
-def _describe_costs(report: Report) -> str:
-    parts = []
-    if any(report.tokens.values()):
-        parts.append(f"{report.tokens['in']:,} tokens read and {report.tokens['out']:,} written by a language model.")
-    agreement = report.agreement
-    if agreement is not None and agreement.share is None:
-        parts.append("No answer was judged by both judge and rule.")
-    elif agreement is not None:
-        kappa = f", kappa {reports.format_fraction(agreement.kappa)}" if agreement.kappa is not None else ""
-        parts.append(f"Judge and rule agree on {agreement.share:.0%} of {agreement.n:,}{kappa}.")
-    return " ".join([*parts, f"Measured on {report.machine}."])
-
-
 # --- plots
 
 
 def draw_groups(metric: str, figures: Mapping[str, Figure]) -> Plot:
     """Draw one metric of every group as bars from 0, with 95 % intervals."""
     values = list(figures.values())
-    figure = _new_figure(escape(metric), 90 + 34 * len(values))
+    spread = {"array": [v.high - v.value for v in values], "arrayminus": [v.value - v.low for v in values]}
     labels = [f"{escape(name)} (n {value.n})" for name, value in figures.items()]
-    error = {
-        "type": "data",
-        "symmetric": False,
-        "array": [v.high - v.value for v in values],
-        "arrayminus": [v.value - v.low for v in values],
-        "color": RIBBON,
-        "thickness": 1.5,
-    }
-    _add_bars(figure, labels, [v.value for v in values], INK, "%{x:.3f}", error_x=error)
-    return figure.update_xaxes(range=[0, 1.02])
+    return _new_figure("groups", escape(metric), 90 + 34 * len(values)).add_bar(
+        x=[v.value for v in values], y=labels, error_x=TRACES["interval"] | spread, **TRACES["group"]
+    )
 
 
 def draw_abstention(curve: Curve) -> Plot:
     """Draw precision, recall and F1 of abstaining, and false refusals, by threshold on the reader's confidence."""
-    lines = (
-        ("precision", curve.precision, INK),
-        ("recall", curve.recall, MOSS),
-        ("F1", curve.f1, RIBBON),
-        ("false refusals", curve.false_refusal_rate, VIOLET),
-    )
-    figure = _new_figure("If it abstained below this confidence", 340)
-    for name, values, colour in lines:
-        figure.add_scatter(x=curve.threshold, y=values, name=name, mode="lines", line={"color": colour})
-    figure.update_xaxes(zerolinecolor=SOFT, title={"text": "threshold", "font": {"size": 14}})
-    figure.update_yaxes(range=[0, 1.02], zerolinecolor=SOFT)
-    return figure.update_layout(legend_y=-0.28)
+    figure = _new_figure("abstention", "If it abstained below this confidence", 340)
+    for name in ("precision", "recall", "f1", "false_refusal_rate"):
+        figure.add_scatter(x=curve.threshold, y=getattr(curve, name), **TRACES[name])
+    return figure
 
 
 def draw_timing(spread: Mapping[str, Mapping[str, float]]) -> Plot:
     """Draw the milliseconds of each node, median and 95th percentile."""
-    figure = _new_figure("Milliseconds per question", 110 + 40 * len(spread))
-    for part, colour in (("p50", INK), ("p95", RIBBON)):
-        values = [took[part] for took in spread.values()]
-        _add_bars(figure, list(map(escape, spread)), values, colour, "%{x:.1f} ms", name=part)
-    return figure.update_xaxes(rangemode="tozero").update_layout(barmode="group", legend_y=-0.1)
+    figure = _new_figure("timing", "Milliseconds per question", 110 + 40 * len(spread))
+    for part in ("p50", "p95"):
+        figure.add_bar(x=[took[part] for took in spread.values()], y=list(map(escape, spread)), **TRACES[part])
+    return figure
 
 
-def _add_bars(
-    figure: Plot, labels: Sequence[str], values: Sequence[float], colour: str, hover: str, **options: object
-) -> None:
-    """Add horizontal bars, the first on top."""
-    hovertemplate = f"%{{y}}: {hover}<extra></extra>"
-    figure.add_bar(
-        x=values, y=labels, orientation="h", marker={"color": colour}, hovertemplate=hovertemplate, **options
-    )
-    figure.update_xaxes(zerolinecolor=SOFT)
-    figure.update_yaxes(autorange="reversed", ticksuffix="  ")
-
-
-def _new_figure(title: str, height: int) -> Plot:
-    return new_figure(height).update_layout(
-        title={"text": title, "font": {"size": 15}, "x": 0.012, "xanchor": "left", "xref": "container"},
-        margin={"r": 14, "t": 44},
-        font={"color": SOFT, "size": 14, "family": "Source Sans Pro, sans-serif"},
-    )
+def _new_figure(kind: str, title: str, height: int) -> Plot:
+    return new_figure(height).update_layout(PLOTS["all"]).update_layout(PLOTS[kind]).update_layout(title_text=title)

@@ -11,9 +11,9 @@ from eval.benchmarks import BENCHMARKS
 from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
 from eval.play.systems import registry
 from eval.runs.evaluator import Evaluator, NoData
-from eval.tab.plans import CONTROLS, Control, FormValues, initial_values
+from eval.tab.plans import FormValues, initial_values
 from eval.tab.runner import RunStatus
-from eval.tab.views import render_status
+from eval.tab.screen import CONTROLS, look
 from graph.settings import ReaderEngine
 from memory.progress import Task
 from memory.tab.parts import PRIVATE, TaskPanel, Update, error_box, hint, render
@@ -51,18 +51,9 @@ class RunForm:
         choices = [(benchmark.title, benchmark.name) for benchmark in BENCHMARKS.values()]
         readers = [(READER_NAMES.get(name, name), name) for name in get_args(ReaderEngine)]
         with gr.Row(elem_classes="memoir-filters memoir-order"):
-            self.benchmark = gr.Dropdown(
-                choices, value=FIRST_BENCHMARK, label="Benchmark", scale=3, min_width=200, elem_id="eval-benchmark"
-            )
-            self.data = gr.Textbox(
-                label="Files", placeholder="File or folder", scale=3, min_width=200, max_lines=1, elem_id="eval-data"
-            )
-            self.limit = gr.Textbox(
-                label="Probes", placeholder="all", scale=1, min_width=90, max_lines=1, elem_id="eval-limit"
-            )
-            self.reader = gr.Dropdown(
-                readers, value=readers[0][1], label="Reader", scale=2, min_width=150, elem_id="eval-reader"
-            )
+            self.benchmark = gr.Dropdown(choices, value=FIRST_BENCHMARK, **look("benchmark"))
+            self.data, self.limit = gr.Textbox(**look("data")), gr.Textbox(**look("limit"))
+            self.reader = gr.Dropdown(readers, value=readers[0][1], **look("reader"))
             with gr.Column(scale=1, min_width=110, elem_classes="memoir-go"):
                 self.run = gr.Button("Run", variant="primary", elem_id="eval-run")
                 self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="eval-stop")
@@ -70,24 +61,11 @@ class RunForm:
     def _build_settings(self) -> None:
         values = initial_values(self.evaluator)
         with gr.Row(elem_classes="memoir-controls"):
-            self.controls = [_build_control(control, values[control.setting]) for control in CONTROLS]
+            self.controls = [_build_control(name, values[name]) for name in CONTROLS]
         names, ticked = registry.names(), [self.evaluator.experiment.system]
         self.systems = gr.CheckboxGroup(names, value=ticked, label="Memory systems to compare", elem_id="eval-systems")
         with gr.Row(elem_classes="memoir-filters"):
-            self.lines = gr.Textbox(
-                label="Other settings (one NAME=VALUE per line)",
-                placeholder="simulation.names=swapped",
-                lines=2,
-                min_width=250,
-                elem_id="eval-lines",
-            )
-            self.sweep = gr.Textbox(
-                label="Sweep (one NAME=VALUE,VALUE per line)",
-                placeholder="rerank.alpha=0,0.25,0.5",
-                lines=2,
-                min_width=250,
-                elem_id="eval-sweep",
-            )
+            self.lines, self.sweep = gr.Textbox(**look("lines")), gr.Textbox(**look("sweep"))
             self.preset = gr.Dropdown(label="Reproduce a table from a paper", min_width=250, elem_id="eval-preset")
 
     @property
@@ -100,7 +78,7 @@ class RunForm:
     def read(*values: Any) -> FormValues:  # noqa: ANN401  # what the components hold
         """Read the values of `inputs`."""
         benchmark, data, limit, reader, lines, sweep, preset, systems, *controls = values
-        settings = {control.setting: value for control, value in zip(CONTROLS, controls, strict=True)}
+        settings = dict(zip(CONTROLS, controls, strict=True))
         data, limit, lines, sweep, preset = (text or "" for text in (data, limit, lines, sweep, preset))
         return FormValues(benchmark, data, limit, reader, settings, lines, sweep, preset, tuple(systems))
 
@@ -165,16 +143,14 @@ class RunForm:
     def show_status(self, status: RunStatus) -> Update:
         """Show the progress of a run, and the button that makes sense."""
         return {
-            self.status: render_status(status),
+            self.status: render("run_status.html", status=status),
             self.run: gr.Button(visible=not status.is_active),
             self.stop: gr.Button(visible=status.is_active, interactive=status.stage == "running"),
         }
 
 
-def _build_control(control: Control, value: object) -> gr.Number | gr.Dropdown:
-    name = f"eval-{control.setting.replace('.', '-')}"
-    common: dict[str, Any] = {"label": control.label, "min_width": 165, "elem_id": name}
-    if control.choices:
-        return gr.Dropdown(list(control.choices), value=str(value), **common)
-    assert isinstance(value, int | float)
-    return gr.Number(float(value), minimum=control.lowest, maximum=control.highest, step=control.step, **common)
+def _build_control(name: str, value: float | str) -> gr.Number | gr.Dropdown:
+    options = {"min_width": 165, "elem_id": f"eval-{name.replace('.', '-')}", **CONTROLS[name]}
+    if "choices" in options:
+        return gr.Dropdown(value=str(value), **options)
+    return gr.Number(float(value), **{"minimum": 0, "maximum": 1, "step": 0.05, **options})

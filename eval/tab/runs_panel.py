@@ -13,21 +13,12 @@ from eval.rating.summary import summarise, to_markdown
 from eval.reporting import compare as comparing
 from eval.runs.experiment import changed_settings
 from eval.runs.run import Run, Runs
-from eval.tab.downloads import Download, connect_download
 from eval.tab.drill_down import count_answers
+from eval.tab.screen import Download, connect_download, look, table
 from eval.tab.views import metric_name, screen_order
 from memory.errors import MemoirError
 from memory.formatting import format_time
-from memory.tab.parts import PRIVATE, Update, build_table, hint, render
-
-HOW = "\n".join(
-    [
-        "Each rater gets a copy of the sheet, fills its last columns in with a spreadsheet, and saves it as CSV. The "
-        "sheet does not say whose reply a line is.",
-        "",
-        *(f"- {column}: {meaning}" for column, meaning in sheet.COLUMNS_TO_FILL.items()),
-    ]
-)
+from memory.tab.parts import PRIVATE, Confirm, Update, hint, render
 
 
 class RatingPanel:
@@ -39,19 +30,12 @@ class RatingPanel:
     def __init__(self, runs: Runs, selected: gr.State, other: gr.Dropdown) -> None:
         self.runs = runs
         with gr.Accordion("Rate the replies", open=False, elem_id="eval-rate"):
-            gr.Markdown(HOW)
+            gr.Markdown(render("rating.html", columns=sheet.COLUMNS_TO_FILL))
             with gr.Row(elem_classes="memoir-filters"):
                 both = gr.Checkbox(label="With the run that is chosen to compare", scale=2, min_width=240)
                 reference = gr.Checkbox(label="With the benchmark's own replies", scale=2, min_width=240)
-                button = gr.Button("Download the sheet", size="sm", scale=1, min_width=180, elem_id="eval-rate-sheet")
-            files = gr.File(
-                label="Sheets that were filled in",
-                file_count="multiple",
-                file_types=[".csv"],
-                height=120,
-                elem_classes="memoir-drop",
-                elem_id="eval-rate-files",
-            )
+                button = gr.Button(**look("rate-sheet"))
+            files = gr.File(**look("rate-files"))
             found = gr.Markdown(elem_id="eval-rate-found")
         chosen = [selected, other, both, reference]
         connect_download(button, self.export, chosen)
@@ -75,11 +59,6 @@ class RatingPanel:
         return sheet.replies_of([self.runs.get(each) for each in names], reference=reference)
 
 
-HEADERS = ("Started", "Benchmark", "Portion", "Answers", "State", "Changed settings", "Run")
-FLIPS = tuple(name.capitalize() for name in comparing.FLIP_HEADER)
-DIFFERENCES = ("what", *comparing.COMPARISON_HEADER[1:], "metric")
-
-
 class RunsPanel:
     """The components of the panel; `selected` holds the name of the run that is selected in the list."""
 
@@ -87,10 +66,7 @@ class RunsPanel:
         self.runs = runs
         self.selected: gr.State = gr.State("")
         with gr.Accordion("Earlier runs", open=False, elem_id="eval-runs"):
-            widths = (17, 17, 12, 8, 11, 20, 15)
-            self.table = build_table(
-                "eval-list", "Runs", HEADERS, widths=widths, clickable=True, show_label=False, max_height=320
-            )
+            self.table = table("list")
             self.card = gr.HTML(padding=False, elem_id="eval-chosen")
             with gr.Row(visible=False, elem_classes="memoir-filters memoir-chosen") as self.actions:
                 self.open = gr.Button("Open", variant="primary", min_width=100, scale=1, elem_id="eval-open")
@@ -99,19 +75,11 @@ class RunsPanel:
                 delete = gr.Button("Delete…", variant="stop", min_width=100, scale=1, elem_id="eval-delete")
             with gr.Column(visible=False) as self.rating:
                 RatingPanel(runs, self.selected, self.other)
-            with gr.Group(visible=False, elem_classes="memoir-confirm") as self.confirm:
-                self.warning = gr.HTML(padding=False)
-                with gr.Row():
-                    cancel = gr.Button("Cancel", size="md")
-                    self.sure = gr.Button("Delete for good", variant="stop", size="md", elem_id="eval-delete-sure")
+            self.confirm = Confirm("eval-delete", "Delete for good")
             self.outcome = gr.HTML(padding=False, elem_id="eval-outcome")
-            label = "Questions that became right or wrong"
-            self.flips = build_table("eval-flips", label, FLIPS, widths=(13, 29, 18, 20, 20), visible=False)
-            self.differences = build_table("eval-differences", "Differences", DIFFERENCES, visible=False)
-            self.download = gr.Button(
-                "Download Markdown", size="sm", scale=0, min_width=160, visible=False, elem_id="eval-compare-markdown"
-            )
-        selection = [self.selected, self.card, self.actions, self.other, self.compare, self.rating, self.confirm]
+            self.flips, self.differences = table("flips"), table("differences")
+            self.download = gr.Button(**look("compare-markdown"))
+        selection = [self.selected, self.card, self.actions, self.other, self.compare, self.rating, self.confirm.group]
         comparison = [self.outcome, self.flips, self.differences, self.download]
         self.outputs: list[Any] = [self.table, *selection, *comparison]
         """The components that the handlers update."""
@@ -119,8 +87,8 @@ class RunsPanel:
         self.table.select(self.select, None, self.outputs, **PRIVATE)
         self.compare.click(self.show_comparison, both, self.outputs, **PRIVATE)
         connect_download(self.download, self.export_comparison, both)
-        delete.click(self.ask_to_delete, self.selected, [self.warning, self.confirm], **PRIVATE)
-        cancel.click(lambda: gr.Group(visible=False), None, self.confirm, **PRIVATE)
+        delete.click(self.ask_to_delete, self.selected, self.confirm.outputs, **PRIVATE)
+        self.confirm.close_on()
 
     def show(self) -> Update:
         """List the runs, none selected."""
@@ -131,10 +99,10 @@ class RunsPanel:
     def _show_selection(self, run: Run | None) -> Update:
         return {
             self.selected: run.name if run else "",
-            self.card: _card(run) if run else "",
+            self.card: render("run_card.html", run=run, settings=_changed(run)) if run else "",
             self.actions: gr.Row(visible=run is not None),
             self.rating: gr.Column(visible=run is not None and run.has_reader),
-            self.confirm: gr.Group(visible=False),
+            **self.confirm.close(),
             self.outcome: "",
             self.flips: gr.Dataframe(visible=False),
             self.differences: gr.Dataframe(visible=False),
@@ -178,24 +146,13 @@ class RunsPanel:
     def ask_to_delete(self, name: str) -> Update:
         """Ask whether to delete the selected run."""
         run = self.runs.get(name)
-        warning = render("run_delete.html", name=run.name, answers=count_answers(run))
-        return {self.warning: warning, self.confirm: gr.Group(visible=True)}
+        return self.confirm.ask(render("run_delete.html", name=run.name, answers=count_answers(run)))
 
 
 def _row(run: Run) -> list[str | int]:
     benchmark, spec = BENCHMARKS.get(run.spec.benchmark), run.spec
     title, state = benchmark.title if benchmark else spec.benchmark, "finished" if run.is_done else "unfinished"
     return [_started(run), title, spec.portion, count_answers(run), state, _changed(run), run.name]
-
-
-def _card(run: Run) -> str:
-    values = {
-        "Started": _started(run),
-        "State": "finished" if run.is_done else "unfinished; run again with the same settings to continue",
-        "Settings": _changed(run) or "default",
-        "Data": run.spec.data,
-    }
-    return render("run_card.html", name=run.name, values=values)
 
 
 def _started(run: Run) -> str:

@@ -1,13 +1,10 @@
-"""Render runs and probes as HTML, from the templates in assets/web/templates."""
+"""Metrics as the screen has them: their names in words, their order, and the cards of those to look at first."""
 
 from markupsafe import Markup
 
 from eval.reporting.render import METRICS, format_fraction, headlines
 from eval.reporting.report import Report
-from eval.tab.runner import Plan, RunStatus
-from eval.types import Sample
-from memory.formatting import clip, format_count, format_duration, format_time
-from memory.tab.parts import hint, progress_bar, render
+from memory.tab.parts import render
 
 CARDS = 8
 """Metrics shown as cards above a report."""
@@ -26,84 +23,8 @@ def screen_order(metric: str) -> int:
     return list(PLAIN_NAMES).index(metric) if metric in PLAIN_NAMES else len(PLAIN_NAMES)
 
 
-def render_status(status: RunStatus) -> Markup:
-    """Render the progress of a plan, or how it ended."""
-    if status.plan is None or not status.is_active:
-        return render("run_status.html", status=status)
-    steps = []
-    if len(status.plan.requests) > 1:
-        label = status.plan.requests[status.position][0]
-        others = f" to {status.position + status.together}" if status.together > 1 else ""
-        steps.append(
-            f"run {status.position + 1}{others} of {len(status.plan.requests)} ({label}{'…' if others else ''})"
-        )
-    steps.append(_describe_step(status))
-    if status.stage == "stopping":
-        steps.append("stopping after this probe…")
-    elif status.seconds_left is not None:
-        steps.append(f"{format_duration(status.seconds_left)} left")
-    return progress_bar(status.plan.title, steps, status.share, "Probes answered")
-
-
-def _describe_step(status: RunStatus) -> str:
-    if not status.total:
-        return "reading the files…"
-    done = f"{status.done:,} of {format_count(status.total, 'probe')}"
-    if status.done == status.resumed:
-        return f"{done} already answered" if status.resumed else f"{done} · storing the first history…"
-    return f"{done} · history {clip(status.history, 40)}"
-
-
 def render_cards(report: Report) -> Markup:
     """Render the metrics to look at first."""
     cards = sorted(headlines(report, len(report.metrics)), key=lambda card: screen_order(card[0]))
     shown = [(name, metric_name(name), figure, METRICS[name]["meaning"]) for name, figure in cards[:CARDS]]
     return render("metric_cards.html", cards=shown, fraction=format_fraction)
-
-
-def render_table_notes(plan: Plan) -> Markup:
-    """Render the notes under the table of a sweep or of a paper's rows."""
-    preset = plan.preset
-    parts = [
-        f"About the ability {preset.ability}." if preset and preset.ability else "",
-        f"Note: {preset.remark}." if preset and preset.remark else "",
-        f"Skipped: {'; '.join(plan.left_out)}." if plan.left_out else "",
-    ]
-    return hint(" ".join(filter(None, parts)))
-
-
-def render_probe(sample: Sample, *, has_reader: bool) -> Markup:
-    """Render a question, the right answer, the given answer and the verdict."""
-    probe, prediction, verdict = sample.probe, sample.prediction, sample.verdict
-    gold = " / ".join(probe.gold.answers) if probe.gold.answerable else "Cannot be answered from this history."
-    values = {
-        "Right answer": gold or "The benchmark gives none; only the evidence counts.",
-        "Answer": _describe_answer(sample),
-        "Verdict": f"{verdict.state}, by {verdict.by}" if verdict and has_reader else "",
-        "Choices": " / ".join(probe.choices),
-        "Key phrases": " / ".join(probe.gold.anchors),
-        "Said just before": " ".join(f"{turn.speaker}: {turn.text}" for turn in probe.dialogue),
-        "Cited": ", ".join(prediction.cited),
-    }
-    about = [probe.ability, f"asked on {format_time(probe.asked_at)}", f"history {prediction.history_id}", probe.id]
-    return render(
-        "probe.html",
-        probe=probe,
-        about=list(filter(None, about)),
-        values={name: clip(value, 1200) for name, value in values.items()},
-        judge_reply=verdict.reply if verdict else "",
-    )
-
-
-def _describe_answer(sample: Sample) -> str:
-    prediction = sample.prediction
-    if not prediction.abstained:
-        return prediction.answer or "none: there was no reader"
-    return f"{prediction.answer or 'I don’t know'} (declined: {prediction.reason or 'no reason given'})"
-
-
-def render_trace(sample: Sample) -> Markup:
-    """Render what each node decided, and how long it took."""
-    took, lines = sample.prediction.milliseconds, (line.partition(": ") for line in sample.prediction.trace)
-    steps = [(node, decided, took.get(node)) for node, _, decided in lines]
-    return render("trace.html", steps=steps, total=sample.prediction.response_ms)

@@ -65,13 +65,17 @@ def descend(
     loss_of: Callable[[Batch], torch.Tensor],
     rate: float,
     weight_decay: float = 0.01,
+    watch: Callable[[int], None] | None = None,
 ) -> None:
-    """Take a step of AdamW for each batch; its rate rises to `rate` over a tenth of the steps and falls to 0."""
+    """Take a step of AdamW for each batch; its rate rises to `rate` over a tenth of the steps and falls to 0.
+
+    In place of a bar on the terminal, `watch` is called with the number of steps after each.
+    """
     trained, count = [weight for weight in model.parameters() if weight.requires_grad], len(batches)
     optimizer = torch.optim.AdamW(trained, lr=rate, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: min((n + 1) / (count / 10), 1 - n / count))
     model.train()
-    for batch in (bar := tqdm(batches, unit="step")):
+    for done, batch in enumerate(bar := tqdm(batches, unit="step", disable=watch is not None), start=1):
         optimizer.zero_grad()
         loss = loss_of(batch)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -79,3 +83,5 @@ def descend(
         optimizer.step()
         schedule.step()
         bar.set_postfix(loss=f"{loss.item():.3f}")
+        if watch:
+            watch(done)

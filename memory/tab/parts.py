@@ -65,6 +65,7 @@ _environment.filters |= {
     "count": format_count,
     "day": format_day,
     "time": format_time,
+    "duration": format_duration,
     "clock": lambda moment: f"{moment:%H:%M}",
     "memory_date": memory_date,
 }

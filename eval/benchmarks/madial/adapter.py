@@ -99,8 +99,7 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
         imported = _imported_for(bank, user, names)
         imported.skips.extend(early_skips)
         early_skips = []
-        history = _history(imported, file, own, names.get(user, user), candidates, as_authors)
-        yield _with_labels(history) if as_authors else history
+        yield _history(imported, file, own, names.get(user, user), candidates, as_authors)
 
 
 def _find_dialogues(path: Path) -> Path:
@@ -168,13 +167,10 @@ def _history(
         # All lines share one list.
         imported.skips.extend(in_file(file, note) for note in line.skips)
         line.skips.clear()
+    if as_authors:
+        keys = (str({"scene": m.scene, "emotion": m.emotion, "event": m.text}) for m in imported.memories)
+        imported.memories[:] = [replace(m, key=key) for m, key in zip(imported.memories, keys, strict=True)]
     return imported.history(imported.persona.external_id, probes)
-
-
-def _with_labels(history: History) -> History:
-    keys = (str({"scene": m.scene, "emotion": m.emotion, "event": m.text}) for m in history.memories)
-    indexed = (replace(memory, key=key) for memory, key in zip(history.memories, keys, strict=True))
-    return replace(history, memories=tuple(indexed))
 
 
 def _probe(

@@ -118,7 +118,10 @@ def load(path: Path) -> Iterator[History]:
         if previous:
             yield previous
         (imported,) = gather(importer.read_character(place, character))
-        _leave_out_description(imported)
+        for memory in [each for each in imported.memories if each.external_id == importer.DESCRIPTION]:
+            why = "restates the profile, and no question refers to it; not remembered"
+            imported.skips.append(Skip(f"{imported.persona.external_id}.{importer.DESCRIPTION}", why))
+            imported.memories.remove(memory)
         imported.skips.extend(early_skips)
         early_skips = []
         previous = _history(imported, questions_file, questions.pop(name), parts)
@@ -175,13 +178,6 @@ def _text(item: Fields, name: str) -> str:
 
 def _kind(store: Store) -> Kind:
     return "semantic" if store in SEMANTIC else "episodic"
-
-
-def _leave_out_description(imported: ImportedHistory) -> None:
-    for memory in [each for each in imported.memories if each.external_id == importer.DESCRIPTION]:
-        why = "restates the profile, and no question refers to it; not remembered"
-        imported.skips.append(Skip(f"{imported.persona.external_id}.{importer.DESCRIPTION}", why))
-        imported.memories.remove(memory)
 
 
 def _history(imported: ImportedHistory, file: Path, groups: list[Fields], parts: Mapping[str, Part]) -> History:

@@ -11,17 +11,22 @@ split is our own (`eval.benchmarks.perltqa.adapter.split`). All questions of the
 the bank lacks.
 """
 
+from __future__ import annotations
+
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eval.benchmarks.perltqa.adapter import LabelledQuestion, labelled_questions
 from eval.metrics.confusion import classification, kind_cells
 from eval.play.understanding.trained_kinds import KINDS, TrainedKinds, Training, digest
 from eval.types import Kind, Watch
 from memory.errors import MemoirError
+
+if TYPE_CHECKING:
+    import torch
 
 INSTRUCTION = (
     "Is the answer found in semantic memory, facts about a person and their relations, or in episodic memory, what "
@@ -31,10 +36,6 @@ INSTRUCTION = (
 EPOCHS = 4
 BATCH = 32
 LEARNING_RATE = 3e-5
-WEIGHT_DECAY = 0.01
-WARM_UP = 0.1
-"""The share of steps in which the learning rate rises to its full value; it then falls to 0."""
-LARGEST_GRADIENT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,38 +110,32 @@ def _fine_tune(
     """Train for all epochs and go back to the best; returns its number, from 1, and its figures of validation."""
     import torch
 
+    from graph.training.network import descend
+
     model, draw = classifier.model, random.Random(seed)
-    steps = EPOCHS * -(-len(training) // BATCH)
-    optimiser = torch.optim.AdamW(model.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _share_of_rate(step, steps))
-    best: tuple[int, dict[str, float], Mapping[str, Any]] | None = None
-    done = 0
-    for epoch in range(1, EPOCHS + 1):
-        model.train()
-        order = draw.sample(training, len(training))
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
-            labels = torch.tensor([KINDS.index(question.kind) for question in batch], device=model.device)
-            model(**classifier.tokens([question.text for question in batch]), labels=labels).loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT)
-            optimiser.step()
-            schedule.step()
-            optimiser.zero_grad()
-            done += 1
-            watch(classifier.training.base, done, steps)
-        figures = _measure(classifier, validation)
-        if best is None or figures["classification_f1"] > best[1]["classification_f1"]:
-            best = epoch, figures, {name: value.detach().clone() for name, value in model.state_dict().items()}
-    assert best is not None
+    orders = [draw.sample(training, len(training)) for _ in range(EPOCHS)]
+    batches = [order[start : start + BATCH] for order in orders for start in range(0, len(order), BATCH)]
+    best: tuple[int, dict[str, float], Mapping[str, Any]] = (0, {"classification_f1": -1.0}, {})
+
+    def loss_of(batch: Sequence[LabelledQuestion]) -> torch.Tensor:
+        labels = torch.tensor([KINDS.index(question.kind) for question in batch], device=model.device)
+        loss: torch.Tensor = model(**classifier.tokens([question.text for question in batch]), labels=labels).loss
+        return loss
+
+    def after_step(done: int) -> None:
+        nonlocal best
+        watch(classifier.training.base, done, len(batches))
+        epoch, rest = divmod(done * EPOCHS, len(batches))
+        if not rest:
+            figures = _measure(classifier, validation)
+            if figures["classification_f1"] > best[1]["classification_f1"]:
+                best = epoch, figures, {name: value.detach().clone() for name, value in model.state_dict().items()}
+            model.train()
+
+    descend(model, batches, loss_of, LEARNING_RATE, watch=after_step)
     model.load_state_dict(best[2])
     model.eval()
     return best[:2]
-
-
-def _share_of_rate(step: int, steps: int) -> float:
-    """The share of the learning rate in a step: it rises linearly, then falls linearly to 0."""
-    warm_up = max(1, round(WARM_UP * steps))
-    return min((step + 1) / warm_up, (steps - step) / max(1, steps - warm_up))
 
 
 def _measure(classifier: TrainedKinds, questions: Sequence[LabelledQuestion]) -> dict[str, float]:

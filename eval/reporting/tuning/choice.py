@@ -1,15 +1,17 @@
 """Choose a value for each constant by coordinate descent over the grid.
 
 One constant after another gets the value with the best mean over benchmarks, the others staying as they are, and again
-from the first until none changes. Of equal values the nearest to off is chosen. Two
-settings are compared on the same probes; the spread of their difference is that of resampled histories.
+from the first until none changes. Of equal values the nearest to off is chosen. Two settings are compared on the same
+probes; the spread of their difference is that of resampled histories.
 """
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot
+from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,23 +23,13 @@ from eval.types import Figure
 Constants = Mapping[str, float]
 """A value for each name of `GRID`; `views` and `voice` are false or true."""
 
-GRID: Mapping[str, tuple[float, ...]] = {
-    "search.dense_weight": (0, 0.2, 0.4, 0.6, 0.8, 1),
-    "views": (False, True),
-    "search.voice": (False, True),
-    "search.time": (0, 0.3, 0.6, 1.2),
-    "search.speaker": (0, 0.2, 0.4, 0.8),
-    "search.neighbours": (0, 0.15, 0.3, 0.6),
-}
-"""In the order in which they are chosen; of each, off first, then ever farther from off. With all of them off, memories
-are ranked by BM25 alone."""
-
-FIGURES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("memoir", "conversations", "longmemeval", "locomo"), ("session_recall_all@5", "turn_recall@10")),
-    "perltqa": ("recall@1", "recall@5"),
-    "madial-bench": ("mrr@5", "recall@5"),
-}
+_FILE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("tuning.toml").read_text("utf-8"))
+GRID: Mapping[str, Sequence[float]] = _FILE["grid"]
+"""The values of each constant, in the order in which the constants are chosen."""
+FIGURES: Mapping[str, Sequence[str]] = _FILE["figures"]
 """The figures of each benchmark, of which a probe's value is the mean."""
+TEXT: str = _FILE["text"]["tuning"]
+"""What is said of a tuning."""
 
 PASSES = 4
 """Passes over all constants, if they do not settle before."""

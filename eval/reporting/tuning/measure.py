@@ -122,29 +122,16 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
 
 def to_markdown(found: Tuning) -> str:
     """The left-out figures, the choices, and what each value of the grid gave."""
-    parts = (
-        f"{found.machine}, {date.today()}, code {found.code}, {found.settings} settings measured. A benchmark's figure "
-        f"is the mean of {_figures(found)}.",
-        "Each benchmark left out: the points of 100 of its reporting half with the constants that the tuning halves of "
-        "the others chose, with those chosen on both halves of all, and with those of a chat; changes of the pairs. "
-        f"{INTERVALS}.",
-        _left_out(found.left_out),
-        "What each factor is worth to a benchmark that had no part in its choice: the change of the left-out figure "
-        f"without it, in points. {TESTED}.",
-        _without(found.left_out),
-        "The constants that were chosen. " + _agreement(found),
-        _choices(found),
-        "Each value of the grid beside the choice with everything in view (+), in points: the mean over benchmarks, "
-        "its change with one standard error over histories, and each benchmark.",
-        _grid(found),
-    )
-    return "\n\n".join(parts)
+    tables = {"left_out": _left_out(found.left_out), "without": _without(found.left_out)}
+    tables |= {"choices": _choices(found), "grid": _grid(found)}
+    said = {"figures": _figures(found), "agreement": _agreement(found), "intervals": INTERVALS, "tested": TESTED}
+    return choice.TEXT.format(found=found, today=date.today(), **said, **tables)
 
 
 def _figures(found: Tuning) -> str:
     benchmarks: dict[tuple[str, ...], list[str]] = {}
     for each in found.left_out:
-        benchmarks.setdefault(FIGURES[each.benchmark], []).append(each.benchmark)
+        benchmarks.setdefault(tuple(FIGURES[each.benchmark]), []).append(each.benchmark)
     return "; ".join(f"{' and '.join(names)} ({', '.join(of)})" for names, of in benchmarks.items())
 
 
