@@ -93,7 +93,8 @@ def assert_same(one, other):
         found = held.candidates(
             rows, np.ones(len(words)), held.lexical_scores(words), held.dense_scores(queries).cosine(rows)
         )
-        said.append([getattr(found, name) for name in found.__slots__])
+        scores = [getattr(found, field.name) for field in fields(found) if field.name != "columns"]
+        said.append([*scores, *(getattr(found.columns, field.name) for field in fields(found.columns))])
     for ours, theirs in zip(*said, strict=True):
         np.testing.assert_allclose(ours.astype(float), theirs.astype(float), atol=0.01)
     spans = [TimeSpan(MAY + DAY, MAY + 3 * DAY)]

@@ -95,9 +95,9 @@ class Searcher:
             candidates, pinned = self._candidates(db, persona_id, index, views, as_of, settings, subject)
             scores = score(candidates, [view.weight for view in views], subject, settings)
             questions = indexing.ids_of_attribute(db, visible_personas(db, persona_id), QUESTION)
-            asks = np.isin(candidates.ids, questions)
+            asks = np.isin(candidates.columns.ids, questions)
             best, ranked = _rank(candidates, scores, pinned, asks, as_of, settings, subject)
-            memories = self._memories(db, persona_id, candidates.ids[[*best, *ranked]].tolist())
+            memories = self._memories(db, persona_id, candidates.columns.ids[[*best, *ranked]].tolist())
         unread: tuple[DropReason, str] = ("rank", f"not among the {settings.k} best of its kind")
         return tuple(
             Hit(m, float(scores.total[place]), scores.row(place), *(unread if n >= len(best) else ()))
@@ -166,7 +166,7 @@ def _rank(
     best = _best_of_each_store(candidates, total_if_valid, settings.k)
     if subject.sure_spans:
         # A fact that is no longer valid was valid then: "where did I live in March?"
-        at_the_time = overlapping(candidates.starts, candidates.ends, subject.sure_spans)
+        at_the_time = overlapping(candidates.columns.starts, candidates.columns.ends, subject.sure_spans)
         best |= _best_of_each_store(candidates, np.where(at_the_time, total, -1.0), settings.k)
     best |= set(np.flatnonzero(pinned & valid).tolist())
     ranked = _best_of_each_store(candidates, total_if_valid, settings.depth) - best
@@ -181,7 +181,7 @@ def _best_of_each_store(candidates: Candidates, scores: Scores, k: int) -> set[i
     """Places of the k best candidates of each store whose score is above zero; of equal ones the older."""
     chosen: set[int] = set()
     for store in range(len(STORES)) if k else ():
-        places = np.flatnonzero((candidates.stores == store) & (scores > 0))
+        places = np.flatnonzero((candidates.columns.stores == store) & (scores > 0))
         if k < len(places):  # a tenth of the time of sorting them all
             places = places[scores[places] >= np.partition(scores[places], -k)[-k]]
         chosen.update(places[np.argsort(-scores[places], kind="stable")][:k].tolist())

@@ -1,12 +1,11 @@
 """Rules for times relative to the moment of speaking: "yesterday", "last week", "two years ago", "recently"."""
 
-import re
 from dataclasses import replace
 from datetime import datetime
 
 from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, WORDS, Stretch, Tense, run_of_days
-from memory.dates.rules import CHOICE, COUNT, FULL_WEEKDAY, PART, UNIT, Match, Resolve, compile_spaced, rule
+from memory.dates.rules import Match, Resolve, compile_rules
 
 DAY_WORDS: dict[str, int] = WORDS["days"]
 VAGUE: dict[str, tuple[int, int]] = WORDS["vague"]
@@ -15,6 +14,16 @@ VAGUE: dict[str, tuple[int, int]] = WORDS["vague"]
 def read_day_word(match: Match) -> Resolve:
     """Read "yesterday", "today", "tomorrow" and their neighbours."""
     return rules.unit_from_now("day", DAY_WORDS[" ".join(match[0].lower().split())])
+
+
+def read_tonight(match: Match) -> Resolve:
+    """Read "tonight"."""
+    return rules.unit_from_now("night", 0)
+
+
+def read_the_weekend(match: Match) -> Resolve:
+    """Read "the weekend"."""
+    return rules.the_weekend
 
 
 def read_unit(match: Match) -> Resolve | None:
@@ -37,19 +46,15 @@ def read_unit_after_next(match: Match) -> Resolve:
     return lambda now, tense: nearer(now + 7 * sign * DAY, tense)
 
 
-ASKING_HOW_MANY = compile_spaced(r"\b(?:how (?:\w+ )?|more )\Z")
-DONE_BEFORE = re.compile(
-    r"\b(?:\w\w+ed|was|were|had|did|got|made|took|went|ran|read|wrote|won|lost|paid|built|spent|sold|came|gave|drove|grew"
-    r"|ready|done)\b(?:(?!\b(?:and|but|so)\b)[^.!?\n])*\Z",
-    re.IGNORECASE,
-)
-
-
 def read_distance(match: Match) -> Resolve | None:
     """Read "two weeks ago", "a few days ago", "in three months", "a week from now"."""
     least, most = rules.count_of(match["count"])
     unit, sign = match["unit"].lower(), -1 if match["way"] else 1
-    if least == 0 or rules.before(ASKING_HOW_MANY, match) or (not match["way"] and rules.before(DONE_BEFORE, match)):
+    if (
+        least == 0
+        or rules.before("asking_how_many", match)
+        or (not match["way"] and rules.before("done_before", match))
+    ):
         return None  # "how many days ago", "I read it in four days"
     if match["half"]:
         return read_half_more(unit, sign, least)
@@ -79,6 +84,11 @@ def read_half_more(unit: str, sign: int, count: int) -> Resolve | None:
     return lambda now, tense: calendar.unit_away(finer[0], now, sign * (count * finer[1] + finer[1] // 2))
 
 
+def read_half(match: Match) -> Resolve | None:
+    """Read "half a year ago"."""
+    return read_half_more(match["unit"].lower(), -1, 0)
+
+
 ROLLING_DAYS = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
 ROLLING_MONTHS = {"month": 1, "year": 12, "decade": 120}
 
@@ -103,7 +113,7 @@ def read_rolling(match: Match) -> Resolve:
 def read_vague(match: Match) -> Resolve | None:
     """Read "recently", "the other day", "a while ago"."""
     far, near = VAGUE[" ".join(match[0].lower().split())]
-    if rules.before(ASKING_HOW_MANY, match):
+    if rules.before("asking_how_many", match):
         return None  # "how long ago", "how many years ago"
     return rules.days_ago(far, near)
 
@@ -120,41 +130,4 @@ def read_this_time(match: Match) -> Resolve:
     return resolve
 
 
-RELATIVE_RULES = (
-    rule(rf"(?:{'|'.join(sorted(DAY_WORDS, key=len, reverse=True))})\b", read_day_word),
-    rule(r"tonight\b", lambda match: rules.unit_from_now("night", 0)),
-    rule(r"this (?:time|day) last (?P<unit>year|month|week)\b", read_this_time),
-    rule(
-        rf"(?:the )?(?P<unit>weekend|week|month|year|night|{FULL_WEEKDAY}) (?P<way>before last|after next)\b",
-        read_unit_after_next,
-    ),
-    rule(
-        rf"(?P<count>{COUNT}) (?P<unit>{UNIT}|{FULL_WEEKDAY})s?(?P<half> and a half)? "
-        r"(?:(?P<way>ago|back)|from (?:now|today))\b",
-        read_distance,
-        "count",
-    ),
-    rule(rf"(?P<least>{COUNT})(?: or | to |-)(?P<most>{COUNT}) (?P<unit>{UNIT})s? (?:ago|back)\b", read_range_ago),
-    rule(rf"(?P<least>an?|one) (?P<unit>{UNIT}) or (?P<most>two|so) (?:ago|back)\b", read_range_ago),
-    rule(r"half an? (?P<unit>year|hour) ago\b", lambda match: read_half_more(match["unit"].lower(), -1, 0), "count"),
-    rule(
-        rf"in (?P<count>(?!an?\b|one\b){COUNT}) (?P<unit>day|week|month|year)s?\b(?:['’] time)?(?P<half>)(?P<way>)",
-        read_distance,
-        "count",
-    ),
-    rule(
-        rf"(?:(?:the|these|this) )?(?P<which>last|past|next|coming) (?P<count>{COUNT}) "
-        r"(?P<unit>day|night|week|weekend|month|year|decade)s?\b(?! (?:of|in|ago)\b)",
-        read_rolling,
-    ),
-    rule(
-        r"(?<=(?:in|er|ng|or|an|ut)\x20)the (?P<which>last|past|next) (?P<count>)(?P<unit>week|month|year|decade)\b"
-        r"(?! (?:of|in|before|after)\b)",
-        read_rolling,
-    ),
-    rule(r"(?:the|this) (?P<which>past) (?P<count>)(?P<unit>week|month|year|decade)\b", read_rolling),
-    rule(rf"(?<!the\x20){CHOICE}(?P<unit>weekend|week|month|quarter|year|decade|{PART})\b", read_unit),
-    rule(r"the (?P<which>last) (?P<unit>weekend|week|month|year|decade)\b(?! (?:of|in)\b)", read_unit),
-    rule(r"(?<=(?:er|on|at|ng|or)\x20)the weekend\b(?! of\b)", lambda match: rules.the_weekend),
-    rule(rf"(?:{'|'.join(sorted(VAGUE, key=len, reverse=True))})\b", read_vague),
-)
+RELATIVE_RULES = compile_rules("relative", globals())

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from memory.bank.queries import indexing
+from memory.bank.queries.indexing import BankState
 from memory.bank.queries.memories import ended_elsewhere
 from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
-from memory.search.engine.bank_state import BankState
 from memory.search.engine.packing import Gap
 from memory.search.engine.postings import bm25, term_code
 from memory.search.engine.segments import Columns, Segment, column
@@ -188,21 +188,10 @@ class Index:
         valid_until[at[among]] = self.closed_at[among]
         # Only turns have neighbours: no two of the places of other memories differ by one.
         places = np.where(columns.stores == DIALOGUE, np.searchsorted(self.turns, rows), -2 * (rows + 1))
-        return Candidates(
-            ids=columns.ids,
-            stores=columns.stores,
-            sessions=columns.sessions,
-            places=places,
-            valid_until=valid_until,
-            starts=columns.starts,
-            ends=np.where(np.isin(columns.stores, FACTS), valid_until, columns.ends),
-            speakers=columns.speakers,
-            by_user=columns.by_user.astype(np.bool_),
-            embedded=np.concatenate([part.embedded[of_part] for part, of_part in parts]),
-            share_in_vocabulary=share_in_vocabulary,
-            lexical=lexical,
-            dense=dense,
-        )
+        ends = np.where(np.isin(columns.stores, FACTS), valid_until, columns.ends)
+        embedded = np.concatenate([part.embedded[of_part] for part, of_part in parts])
+        columns = replace(columns, ends=ends)
+        return Candidates(columns, places, valid_until, embedded, share_in_vocabulary, lexical, dense)
 
     def split(self, rows: Rows) -> Iterator[tuple[Segment, Rows]]:
         """Ascending rows by segment, numbered within it: [3, 40000] gives [3] and [7232] of segments 0 and 1."""
