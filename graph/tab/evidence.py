@@ -26,9 +26,6 @@ from memory.types import STORES, Hit
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-REACH = 30
-"""Turns shown before and after a quoted one."""
-
 SHOW_ANSWER = "window.showSources = (answer) => trigger('select', { answer });"
 """Lets screen.js ask for the sources of an earlier answer, whose citation was clicked."""
 
@@ -83,7 +80,7 @@ def render_sources_of(
             "number": n,
             "memory": by_id[memory_id],
             "quote": quote or clip(by_id[memory_id].text),
-            "conversation": render_sources(bank, by_id[memory_id], REACH),
+            "conversation": render_sources(bank, by_id[memory_id]),
         }
         for n, memory_id, quote in answer.cited
         if memory_id in by_id
@@ -158,7 +155,7 @@ class TracePanel:
 
     def show_candidate(self, persona_id: int, event: gr.SelectData) -> str:
         """Show a candidate and the conversation it comes from."""
-        return render_memory(self.bank, self.bank.memory(persona_id, int(event.row_value[0])), REACH)
+        return render_memory(self.bank, self.bank.memory(persona_id, int(event.row_value[0])))
 
 
 def render_summary(answer: Answer) -> Markup:

@@ -52,7 +52,7 @@ def kind_name(memory: Memory) -> str:
     return "Key lines" if QUOTED_LINE.match(memory.text) else "Summary"
 
 
-def render_memory(bank: Bank, memory: Memory, reach: int) -> Markup:
+def render_memory(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
     """Render the card of a memory and its origin, with `reach` turns before and after each source turn."""
     return render_card(bank, memory) + render_origin(bank, memory, reach)
 
@@ -91,13 +91,13 @@ def _values(memory: Memory, successors: Sequence[Memory]) -> dict[str, str]:
     }
 
 
-def render_origin(bank: Bank, memory: Memory, reach: int) -> Markup:
+def render_origin(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
     """Render the conversation around the source turns of a memory, and the answers that relied on it."""
     uses = bank.citing_answers(memory.persona_id, memory.id, MAX_USES)
     return render("memory_origin.html", sources=render_sources(bank, memory, reach), uses=uses)
 
 
-def render_sources(bank: Bank, memory: Memory, reach: int) -> Markup:
+def render_sources(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
     """Render the conversations that a memory comes from, its source turns marked; the earliest first."""
     turns = bank.sources(memory.persona_id, memory.id)
     quotes, cited = bank.quotes(memory.persona_id, memory.id), {turn.id for turn in turns}
@@ -184,7 +184,7 @@ class MemoryDetail:
         """Show a memory."""
         return {
             self.card: render_card(self.bank, memory),
-            self.origin: render_origin(self.bank, memory, REACH),
+            self.origin: render_origin(self.bank, memory),
             self.selected: memory.id,
             self.result: "",
             **self._offer(True),

@@ -37,13 +37,6 @@ NO_PERSONA = "There is no persona yet. Create one in Chat."
 PAGE = 20
 """Entries of a page of the journal."""
 
-ABOUT_EXPORT = (
-    "An export is a text file with all conversations and memories of one persona, or of all of them. To bring it back, "
-    "choose “Import” in Chat. A backup is a copy of your bank, the file that "
-    "holds everything; restore it with “python -m memory restore”."
-)
-ABOUT_JOURNAL = "What was stored, recalled and forgotten, when, and by whom. The text itself is never logged."
-
 
 class ForgetPanel:
     """Forgets all before a date or all that mentions something; `forgotten` gets a new value each time it did."""
@@ -113,7 +106,7 @@ class ExportPanel:
     def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
         self.bank = bank
         with gr.Accordion("Export and backup", open=False, elem_id="take"):
-            gr.HTML(hint(ABOUT_EXPORT), padding=False)
+            gr.HTML(render("about_export.html"), padding=False)
             with gr.Row():
                 one = gr.Button("Export this persona", min_width=170, elem_id="take-persona")
                 everything = gr.Button("Export everything", min_width=170, elem_id="take-bank")
@@ -130,11 +123,9 @@ class ExportPanel:
     def export_persona(self, persona_id: int | None, request: gr.Request) -> Iterator[Update]:
         """Export the persona that is chosen."""
 
-        def make(task: Task) -> Path:
-            persona = self.bank.persona(_required(persona_id))
-            return self._export([persona], persona.name, task)
-
-        yield from self._offer(request, "Exporting this persona", make)
+        persona = self.bank.persona(_required(persona_id))
+        title = "Exporting this persona"
+        yield from self._offer(request, title, lambda task: self._export([persona], persona.name, task))
 
     def export_all(self, request: gr.Request) -> Iterator[Update]:
         """Export all personas."""
@@ -171,7 +162,7 @@ class JournalPanel:
     def __init__(self, bank: Bank) -> None:
         self.bank = bank
         with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
-            gr.HTML(hint(ABOUT_JOURNAL), padding=False)
+            gr.HTML(render("about_journal.html"), padding=False)
             self.table = build_table("journal-table", "Journal", journal.HEADINGS, show_label=False, max_height=480)
             self.pages = Pager("journal", PAGE, "Newer", "Older")
             download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")

@@ -3,6 +3,7 @@
 Pictures and templates are in assets/web. Templates are rendered as HTML, every value escaped.
 """
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -37,17 +38,6 @@ LOGO, USER_AVATAR, PERSONA_AVATAR = PICTURES = tuple(
 )
 """The files that every page serves; all others that it serves are downloads of its user."""
 
-COLOURS: Mapping[Store, str] = {
-    "profile": "#4f86b5",
-    "relationship": "#b8577a",
-    "world": "#5d9455",
-    "event": "#c08a2e",
-    "dialogue": "#8474b8",
-}
-"""The stores' colours, of a middle tone that shows on a light and on a dark page."""
-
-QUIET, RULE = "#8a7f6c", "rgba(150,138,118,.25)"
-
 TICK = 0.4
 """Seconds between two updates of the progress; a task that ends within the first shows none."""
 
@@ -69,21 +59,13 @@ _environment.filters |= {
     "memory_date": memory_date,
 }
 
-CARD_FIELDS: dict[str, dict[str, Any]] = {
-    "scenario": {
-        "label": "Scenario",
-        "lines": 2,
-        "info": "Where and when your chats take place. Used by a chat model.",
-    },
-    "first_message": {"label": "First message", "lines": 2, "info": "Opens a new chat. {{user}} stands for your name."},
-    "examples": {
-        "label": "Example dialogue",
-        "lines": 4,
-        "info": "How the persona talks. Used by a chat model.",
-        "placeholder": "{{user}}: How was your day?\n{{char}}: Long. The bees swarmed twice.",
-    },
-}
-"""The texts by their names in a `Persona`, in the order of a `PersonaDraft`, and how each field looks."""
+CARD_FIELDS: dict[str, dict[str, Any]] = tomllib.loads((WEB / "card_fields.toml").read_text("utf-8"))
+"""The texts of a persona by their names in a `Persona`, and how each field looks."""
+
+_PLOTS = tomllib.loads((WEB / "plots.toml").read_text("utf-8"))
+
+COLOURS: Mapping[Store, str] = _PLOTS["stores"]
+QUIET, RULE = _PLOTS["layout"]["font"]["color"], _PLOTS["layout"]["xaxis"]["gridcolor"]
 
 
 def render(template: str, /, **values: object) -> Markup:
@@ -110,11 +92,6 @@ def error_box(text: str) -> Markup:
     return render("error_box.html", text=text)
 
 
-def heading(text: str) -> Markup:
-    """Render the heading of a section."""
-    return render("heading.html", text=text)
-
-
 def progress_bar(title: str, steps: list[str], share: float, label: str = "") -> Markup:
     """Render a progress bar with what to say beside its title; `share` is 0..1, `label` its name for screen readers."""
     return render("progress_bar.html", title=title, steps=steps, share=share, label=label or title)
@@ -124,19 +101,7 @@ def new_figure(height: int) -> "Figure":
     """A figure of this height in pixels, as wide as its place."""
     from plotly.graph_objects import Figure  # takes half a second to import, and only plots need it
 
-    return Figure(
-        layout={
-            "height": height,
-            "margin": {"l": 10, "r": 10, "t": 28, "b": 10},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"color": QUIET, "size": 13},
-            "legend": {"orientation": "h", "y": 1.14, "x": 0},
-            "xaxis": {"gridcolor": RULE},
-            "yaxis": {"gridcolor": RULE, "automargin": True},
-            "dragmode": False,
-        }
-    )
+    return Figure(layout=_PLOTS["layout"] | {"height": height})
 
 
 def build_table(
