@@ -7,10 +7,9 @@ from functools import cache
 
 from memory.dates.calendar import WORDS, Stretch, Tense
 from memory.dates.chinese import CHINESE_RULES
-from memory.dates.english.calendar_words import CALENDAR_RULES
 from memory.dates.english.modifiers import PREFIXES, SUFFIXES
-from memory.dates.english.relative_words import RELATIVE_RULES
 from memory.dates.english.tense import tense_of
+from memory.dates.english.times import ENGLISH_RULES
 from memory.dates.rules import CONTEXTS, LOOK_BACK, WORD_START, Kind, Match, Resolve, Rule
 
 MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
@@ -22,7 +21,7 @@ HAS_CHINESE = re.compile(r"[一-鿿]")
 LETTERS = re.compile(r"[a-z]+")
 
 
-RULES = {"english": ((*CALENDAR_RULES, *RELATIVE_RULES), WORD_START), "chinese": (CHINESE_RULES, "")}
+RULES = {"english": (ENGLISH_RULES, WORD_START), "chinese": (CHINESE_RULES, "")}
 """The rules of a language, and what begins all of them."""
 
 
