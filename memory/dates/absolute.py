@@ -7,11 +7,11 @@ kept in `start.tzinfo` and `end.tzinfo`.
 """
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
-from memory.dates.calendar import PATTERNS, Stretch, day_at, months, unit_at
+from memory.dates.calendar import PATTERNS, Stretch, clock_span, day_at, months, unit_at
 
 MAX_DATE_LENGTH = 60  # characters; "Wednesday, the 23rd of September 2023 at 11:45:00 p.m. UTC" has 58
 YEAR_FIRST, CHINESE, CALENDAR_TEXT = (
@@ -69,7 +69,7 @@ def _from_numbers(parts: re.Match[str]) -> Stretch | None:
         return None
     day = f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}"
     clock = parts["clock"] if parts["clock"][1] != ":" and parts["clock"][2] == ":" else f"0{parts['clock']}"
-    return _clock_span(datetime.fromisoformat(f"{day}T{clock}{parts['zone'] or ''}"), minutes=True)
+    return clock_span(datetime.fromisoformat(f"{day}T{clock}{parts['zone'] or ''}"), minutes=True)
 
 
 def _from_library(text: str) -> Stretch | None:
@@ -80,13 +80,5 @@ def _from_library(text: str) -> Stretch | None:
     if when is None:
         return None
     if parsed.period == "time":
-        return _clock_span(when, minutes=":" in text)
+        return clock_span(when, minutes=":" in text)
     return unit_at(parsed.period, when) if parsed.period in {"day", "month", "year"} else None
-
-
-def _clock_span(when: datetime, *, minutes: bool) -> Stretch:
-    if minutes:
-        start = when.replace(second=0, microsecond=0)
-        return Stretch(start, start + timedelta(minutes=1), "minute")
-    start = when.replace(minute=0, second=0, microsecond=0)
-    return Stretch(start, start + timedelta(hours=1), "hour")

@@ -79,6 +79,15 @@ def part_of_day(moment: datetime, part: str) -> Stretch:
     return Stretch(start + timedelta(hours=first), start + timedelta(hours=last), "part")
 
 
+def clock_span(moment: datetime, *, minutes: bool) -> Stretch:
+    """The minute of a moment, or its hour."""
+    if minutes:
+        start = moment.replace(second=0, microsecond=0)
+        return Stretch(start, start + timedelta(minutes=1), "minute")
+    start = moment.replace(minute=0, second=0, microsecond=0)
+    return Stretch(start, start + timedelta(hours=1), "hour")
+
+
 def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:
     """The calendar unit that contains the moment, moved by `count` units."""
     today = midnight(moment)
@@ -105,8 +114,7 @@ def unit_away(unit: str, now: datetime, count: int) -> Stretch:
     today = midnight(now)
     match unit:
         case "minute":
-            minute = now.replace(second=0, microsecond=0) + timedelta(minutes=count)
-            return Stretch(minute, minute + timedelta(minutes=1), "minute")
+            return clock_span(now + timedelta(minutes=count), minutes=True)
         case "hour":
             middle = now.replace(second=0, microsecond=0) + timedelta(hours=count)
             return Stretch(middle - timedelta(minutes=30), middle + timedelta(minutes=30), "hour")

@@ -146,10 +146,7 @@ def clock_time_of(match: Match, stretch: Stretch) -> Stretch | None:
         hour = hour % 12 + (12 if clock.endswith("pm") else 0)
     if not _is_day(stretch) or hour > 24 or minute > 59:
         return None
-    start = stretch.start + timedelta(hours=hour, minutes=minute)
-    if ":" in clock:
-        return Stretch(start, start + timedelta(minutes=1), "minute")
-    return Stretch(start, start + timedelta(hours=1), "hour")
+    return calendar.clock_span(stretch.start + timedelta(hours=hour, minutes=minute), minutes=":" in clock)
 
 
 def _is_day(stretch: Stretch) -> bool:
