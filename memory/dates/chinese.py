@@ -86,14 +86,10 @@ def read_chinese_distance(match: Match) -> Resolve | None:
     return lambda now, tense: calendar.units_away(unit, now, -least, -most, sure=least == most)
 
 
-def read_chinese_year(match: Match) -> Resolve:
-    """Read 去年."""
-    return rules.unit_from_now("year", YEARS[match[0]])
-
-
-def read_chinese_month(match: Match) -> Resolve:
-    """Read 上个月."""
-    return rules.unit_from_now("month", SHIFTS[match["shift"]])
+def read_chinese_unit(match: Match) -> Resolve:
+    """Read 去年, 上个月."""
+    year, shift = match["year"], match["shift"]
+    return rules.unit_from_now("year", YEARS[year]) if year else rules.unit_from_now("month", SHIFTS[shift])
 
 
 def read_chinese_recently(match: Match) -> Resolve:

@@ -14,7 +14,7 @@ from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, WORDS, Stretch, Tense, run_of_days, unit_at
 from memory.dates.rules import TENS_WORDS, Match, Resolve, compile_rules
 
-DAY_WORDS: dict[str, int] = WORDS["days"]
+DAY_WORDS: dict[str, tuple[str, int]] = WORDS["days"]
 VAGUE: dict[str, tuple[int, int]] = WORDS["vague"]
 UNAMBIGUOUS_MONTHS = frozenset("january february july september october november december".split())
 UNAMBIGUOUS_DAYS = frozenset("tue tues weds thu thur thurs".split())
@@ -156,13 +156,8 @@ def read_decade(match: Match) -> Resolve | None:
 
 
 def read_day_word(match: Match) -> Resolve:
-    """Read "yesterday", "today", "tomorrow" and their neighbours."""
-    return rules.unit_from_now("day", DAY_WORDS[" ".join(match[0].lower().split())])
-
-
-def read_tonight(match: Match) -> Resolve:
-    """Read "tonight"."""
-    return rules.unit_from_now("night", 0)
+    """Read "yesterday", "today", "tonight", "tomorrow" and their neighbours."""
+    return rules.unit_from_now(*DAY_WORDS[" ".join(match[0].lower().split())])
 
 
 def read_the_weekend(match: Match) -> Resolve:
