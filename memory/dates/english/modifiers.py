@@ -173,12 +173,11 @@ def mark_vague(match: Match, stretch: Stretch) -> Stretch:
 
 
 def _compile(table: str, begins: str, ends: str) -> tuple[Modifier, ...]:
-    wraps = {
-        name: within_unit if name == "within_unit" else transforming(globals()[name])
-        for name, *_ in PATTERNS["rules"][table]
-    }
+    wraps = {within_unit.__name__: within_unit}
     return tuple(
-        Modifier(compile_pattern(f"{begins}(?:{pattern}){ends}"), wraps[name], kind)
+        Modifier(
+            compile_pattern(f"{begins}(?:{pattern}){ends}"), wraps.get(name) or transforming(globals()[name]), kind
+        )
         for name, kind, pattern in PATTERNS["rules"][table]
     )
 
