@@ -21,7 +21,7 @@ from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, hint
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, hint, look
 
 GIB = 2**30
 
@@ -69,21 +69,13 @@ class ModelPanel:
         with gr.Accordion("Model", open=False, elem_classes="memoir-over", elem_id="model-panel") as panel:
             self.place = gr.Radio(PLACES, value=NONE, label="Where it runs", elem_id="model-place")
             named: dict[str, Any] = {"allow_custom_value": True, "visible": False}
-            self.file = gr.Dropdown(
-                [], label="File", info=ABOUT_FILE.format(say_what_fits()), elem_id="model-file", **named
-            )
+            self.file = gr.Dropdown([], info=ABOUT_FILE.format(say_what_fits()), **named, **look("model-file"))
             self.quantization = gr.Dropdown(
-                list(get_args(Quantization)),
-                value=self.configured.quantization,
-                label="Quantization of a folder or repository",
-                visible=False,
-                elem_id="model-quantization",
+                list(get_args(Quantization)), value=self.configured.quantization, **look("model-quantization")
             )
             self.address = gr.Dropdown([], label="Address", info=ABOUT_ADDRESS, elem_id="model-address", **named)
             self.model = gr.Dropdown([], label="Model", elem_id="model", **named)
-            self.key = gr.Textbox(
-                label="Key", info=ABOUT_KEY, type="password", max_lines=1, visible=False, elem_id="model-key"
-            )
+            self.key = gr.Textbox(info=ABOUT_KEY, **look("model-key"))
             with gr.Row(elem_classes="memoir-actions"):
                 use = gr.Button("Use", variant="primary", size="sm", min_width=90, elem_id="model-use")
                 test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")

@@ -27,6 +27,7 @@ from memory.tab.parts import (
     build_table,
     error_box,
     hint,
+    look,
     read_picture,
     render,
 )
@@ -46,22 +47,15 @@ class ForgetPanel:
         self.forgotten: gr.State = gr.State(0)
         with gr.Accordion("Forget in bulk", open=False, elem_id="forget-more"):
             with gr.Row(elem_classes="memoir-filters"):
-                words = gr.Textbox(
-                    label="Everything that mentions",
-                    placeholder="A word or a name",
-                    min_width=200,
-                    elem_id="forget-mentions",
-                )
-                before = gr.Textbox(
-                    label="Or everything from before", placeholder="8 May 2023", min_width=200, elem_id="forget-before"
-                )
-                look = gr.Button("Preview", scale=0, min_width=190, elem_id="forget-look")
+                words = gr.Textbox(**look("forget-mentions"))
+                before = gr.Textbox(**look("forget-before"))
+                preview = gr.Button("Preview", scale=0, min_width=190, elem_id="forget-look")
             self.confirm = Confirm("forget")
             self.task = TaskPanel("forget")
             self.result = gr.HTML(padding=False, elem_id="forget-result")
         fields = [persona, words, before]
         outputs = [*self.confirm.outputs, self.result, *self.task.outputs]
-        gr.on([look.click, words.submit, before.submit], self.show_preview, fields, outputs, **PRIVATE)
+        gr.on([preview.click, words.submit, before.submit], self.show_preview, fields, outputs, **PRIVATE)
         # Only what was previewed may be forgotten, so any other input hides the button.
         self.confirm.close_on(words.input, before.input, persona.input)
         self.confirm.sure.click(self.forget, [*fields, self.forgotten], [*outputs, self.forgotten], **PRIVATE)
@@ -203,12 +197,8 @@ class PersonaPanel:
             with gr.Row(elem_classes="memoir-filters"):
                 self.name = gr.Textbox(label="Name", max_length=80, min_width=200, elem_id="persona-new-name")
                 rename = gr.Button("Rename", scale=0, min_width=120, elem_id="persona-rename")
-                delete = gr.Button(
-                    "Delete this persona", variant="stop", scale=0, min_width=190, elem_id="persona-delete"
-                )
-            self.description = gr.Textbox(
-                label="Description", lines=2, max_length=MAX_CHARACTERS, elem_id="persona-about"
-            )
+                delete = gr.Button(**look("persona-delete"))
+            self.description = gr.Textbox(max_length=MAX_CHARACTERS, **look("persona-about"))
             self.card = CardFields("persona-edit")
             save = gr.Button("Save changes", size="md", scale=0, min_width=160, elem_id="persona-save")
             self.confirm = Confirm("persona-delete", "Delete for good")

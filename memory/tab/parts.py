@@ -59,13 +59,18 @@ _environment.filters |= {
     "memory_date": memory_date,
 }
 
-CARD_FIELDS: dict[str, dict[str, Any]] = tomllib.loads((WEB / "card_fields.toml").read_text("utf-8"))
+_SCREEN = tomllib.loads(Path(__file__).with_name("screen.toml").read_text("utf-8"))
+
+CARD_FIELDS: dict[str, dict[str, Any]] = _SCREEN["card_fields"]
 """The texts of a persona by their names in a `Persona`, and how each field looks."""
 
-_PLOTS = tomllib.loads((WEB / "plots.toml").read_text("utf-8"))
+COLOURS: Mapping[Store, str] = _SCREEN["colours"]
+QUIET, RULE = _SCREEN["figure"]["font"]["color"], _SCREEN["figure"]["xaxis"]["gridcolor"]
 
-COLOURS: Mapping[Store, str] = _PLOTS["stores"]
-QUIET, RULE = _PLOTS["layout"]["font"]["color"], _PLOTS["layout"]["xaxis"]["gridcolor"]
+
+def look(elem_id: str) -> dict[str, Any]:
+    """The id of a component and how it looks."""
+    return {"elem_id": elem_id, **_SCREEN["components"][elem_id]}
 
 
 def render(template: str, /, **values: object) -> Markup:
@@ -101,7 +106,7 @@ def new_figure(height: int) -> "Figure":
     """A figure of this height in pixels, as wide as its place."""
     from plotly.graph_objects import Figure  # takes half a second to import, and only plots need it
 
-    return Figure(layout=_PLOTS["layout"] | {"height": height})
+    return Figure(layout=_SCREEN["figure"] | {"height": height})
 
 
 def build_table(
@@ -261,8 +266,8 @@ class CardFields:
         with gr.Accordion("More about the persona", open=False, elem_id=f"{elem_id}-more"):
             self.inputs = [
                 # With a value: Gradio sends None for a field that was never on the screen.
-                gr.Textbox("", max_length=MAX_CHARACTERS, elem_id=f"{elem_id}-{name.replace('_', '-')}", **look)
-                for name, look in CARD_FIELDS.items()
+                gr.Textbox("", max_length=MAX_CHARACTERS, elem_id=f"{elem_id}-{name.replace('_', '-')}", **options)
+                for name, options in CARD_FIELDS.items()
             ]
 
             self.picture = gr.File(
