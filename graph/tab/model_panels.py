@@ -21,18 +21,12 @@ from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, hint, look
+from memory.tab.parts import PRIVATE, TEXTS, UNCHANGED, Update, hint, look
 
 GIB = 2**30
 
 LEAST_PARAMETERS = 1_500_000_000
 """A model of fewer makes up too much of what it says."""
-
-DESTINATIONS = {
-    "none": "No model: answers quote your memories.",
-    "openai": "Your question and the memories found for it are sent to OpenAI.",
-    "server": "Your question and the memories found for it are sent to {address}.",
-}
 
 LABELS = {minilm.NAME: "English, fastest", e5.NAME: "100 languages"}
 
@@ -224,7 +218,7 @@ def describe_model(name: str, quantization: Quantization) -> str:
     named = parse_name(name or NONE)
     model = chat_model_or_none(name, quantization)  # a missing key is reported now, not at the first question
     if not isinstance(model, LocalModel):
-        return DESTINATIONS[named.kind].format(address=named.address)
+        return TEXTS["destinations"][named.kind].format(address=named.address)
     weights = model.weights
     need, free = weights.memory_need(), weights.free_bytes
     loading = f"; {_gib(need.loading)} while it loads" if need.loading > need.weights else ""

@@ -12,12 +12,11 @@ from markupsafe import Markup
 
 from memory.bank import corrections
 from memory.bank.bank import Bank
-from memory.bank.corrections import ChangeKind
 from memory.bank.queries.deletion import select_memories
 from memory.dates.expressions import describe_span
 from memory.forgetting import forget
 from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, memory_date, parse_date
-from memory.tab.parts import PRIVATE, Confirm, Update, empty_state, render
+from memory.tab.parts import PRIVATE, TEXTS, Confirm, Update, empty_state, render
 from memory.types import SEMANTIC, SUMMARY, Memory, Session, Turn
 
 MAX_FURTHER = 5
@@ -31,15 +30,6 @@ QUOTED_LINE = re.compile(r"[^:\n]{1,80}: ")
 
 REACH = 30
 """Turns shown before and after the source of a memory."""
-
-CHANGE_NAMES: Mapping[ChangeKind, str] = {
-    "edit": "the edit of {memory}",
-    "wrong": "marking {memory} as wrong",
-    "pin": "pinning {memory}",
-    "unpin": "unpinning {memory}",
-    "merge": "the merge into {memory}",
-}
-"""What the undo button says of each change."""
 
 Changed = tuple[int, str]
 """The id of the memory to show after a change, and a mark that no other change has."""
@@ -210,7 +200,7 @@ class MemoryDetail:
         ids = [last.memory_id] if last else []
         changed = self.bank.memories_by_id(persona_id, ids) if persona_id is not None else []
         named = f"“{clip(changed[0].text, 40)}”" if changed else "a memory"
-        undo = f"Undo {CHANGE_NAMES[last.kind].format(memory=named)}" if last else ""
+        undo = f"Undo {TEXTS['changes'][last.kind].format(memory=named)}" if last else ""
         is_of_other = memory is not None and last is not None and memory.id not in (last.memory_id, last.other_id)
         duplicates = ", ".join(f"No. {each.id}" for each in same)
         return {

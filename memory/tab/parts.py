@@ -67,6 +67,9 @@ CARD_FIELDS: dict[str, dict[str, Any]] = _SCREEN["card_fields"]
 COLOURS: Mapping[Store, str] = _SCREEN["colours"]
 QUIET, RULE = _SCREEN["figure"]["font"]["color"], _SCREEN["figure"]["xaxis"]["gridcolor"]
 
+TEXTS: Mapping[str, Mapping[str, str]] = _SCREEN["texts"]
+"""What the screen says of things that have a name in the code, by kind."""
+
 
 def look(elem_id: str) -> dict[str, Any]:
     """The id of a component and how it looks."""
@@ -135,6 +138,11 @@ def build_table(
         elem_classes="memoir-table" if clickable else "memoir-plain-table",
         **{"max_height": 460, **more},
     )
+
+
+def table(elem_id: str) -> gr.Dataframe:
+    """Build a table that looks as screen.toml says."""
+    return build_table(elem_id, **_SCREEN["tables"][elem_id])
 
 
 class Confirm:
