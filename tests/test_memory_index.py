@@ -13,8 +13,8 @@ from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
 from memory.bank.rows import digest
 from memory.forgetting.forget import forget_memories
-from memory.search import indexer
-from memory.search.engine import candidates, index, packing, segments
+from memory.search import indexer, searcher
+from memory.search.engine import index, packing, segments
 from memory.search.engine.index import IndexCache
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
 
@@ -93,7 +93,8 @@ def assert_same(one, other):
         found = held.candidates(
             rows, np.ones(len(words)), held.lexical_scores(words), held.dense_scores(queries).cosine(rows)
         )
-        said.append([getattr(found, name) for name in found.__slots__])
+        scores = [getattr(found, field.name) for field in fields(found) if field.name != "columns"]
+        said.append([*scores, *(getattr(found.columns, field.name) for field in fields(found.columns))])
     for ours, theirs in zip(*said, strict=True):
         np.testing.assert_allclose(ours.astype(float), theirs.astype(float), atol=0.01)
     spans = [TimeSpan(MAY + DAY, MAY + 3 * DAY)]
@@ -259,14 +260,14 @@ def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monk
     read_index, exact = read(bank, persona), EMBEDDER.encode([f"topic{n % 40} number{n}" for n in range(6000)])
     queries = EMBEDDER.encode([f"topic{n % 40} asked{n}" for n in range(60)])
     words = read_index.lexical_scores([[f"number{n}"] for n in range(60)])
-    monkeypatch.setattr(candidates, "MAX_ROWS", 1000)
-    monkeypatch.setattr(candidates, "COARSE", 400)
-    monkeypatch.setattr(candidates, "KEPT", 50)
+    monkeypatch.setattr(searcher, "MAX_ROWS", 1000)
+    monkeypatch.setattr(searcher, "COARSE", 400)
+    monkeypatch.setattr(searcher, "KEPT", 50)
     found = []
     for n, query in enumerate(queries):
         meaning = read_index.dense_scores(query[None])
         best = set(np.argsort(-(exact @ query))[:10].tolist())
-        rows = candidates.select(read_index, words[n : n + 1], meaning, LATER, (), 10)
+        rows = searcher.likely_rows(read_index, words[n : n + 1], meaning, LATER, (), 10)
         assert len(rows) < 1500
         assert n in rows  # the one that holds the word
         cosine = meaning.cosine(rows)[0]
@@ -277,12 +278,12 @@ def test_among_very_many_the_likely_ones_are_those_a_look_at_all_finds(ana, monk
 def test_what_was_not_said_yet_is_never_weighed(ana, monkeypatch):
     bank, persona = ana
     bank.remember(persona, [SessionDraft(tuple(TurnDraft("Bo", "user", f"a{n}", MAY + n * DAY) for n in range(50)))])
-    monkeypatch.setattr(candidates, "MAX_ROWS", 10)
-    monkeypatch.setattr(candidates, "KEPT", 3)
+    monkeypatch.setattr(searcher, "MAX_ROWS", 10)
+    monkeypatch.setattr(searcher, "KEPT", 3)
     read_index = read(bank, persona)
     later_is_better = np.arange(50.0)[None]
     week = [TimeSpan(MAY, MAY + 7 * DAY)]
     meaning = replace(read_index.dense_scores(EMBEDDER.encode(["a1"])), coarse=later_is_better.astype(np.float32))
-    rows = candidates.select(read_index, later_is_better, meaning, MAY + 20 * DAY, week, 1)
+    rows = searcher.likely_rows(read_index, later_is_better, meaning, MAY + 20 * DAY, week, 1)
     assert rows.max() == 20
     assert {6, 7} <= set(rows.tolist())

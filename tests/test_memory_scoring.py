@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memory.dates.expressions import TimeExpression
 from memory.search.engine.postings import term_code
+from memory.search.engine.segments import Columns
 from memory.search.scoring import DIALOGUE, Candidates, SearchSettings, Subject, mix, score
 from memory.types import STORES, TimeSpan
 
@@ -24,16 +25,20 @@ def candidates(lexical, *, turns=None, sessions=None, places=None, speakers=None
     n = len(lexical)
     words = np.array(lexical, dtype=float)
     told = np.full(n, NEVER) if said is None else np.array([NEVER if t is None else t.timestamp() for t in said])
-    return Candidates(
+    columns = Columns(
         ids=np.arange(1, n + 1),
         stores=np.where(np.ones(n, dtype=bool) if turns is None else turns, DIALOGUE, FACT).astype(np.int8),
         sessions=np.array(sessions or [1] * n),
-        places=np.array(places or range(n)),
-        valid_until=np.full(n, np.inf),
+        known_since=np.full(n, -np.inf),
         starts=told,
         ends=told,
         speakers=np.array([term_code(name) for name in speakers or [""] * n], dtype=np.uint64),
-        by_user=np.array(own or [False] * n),
+        by_user=np.array(own or [False] * n, dtype=np.int8),
+    )
+    return Candidates(
+        columns,
+        places=np.array(places or range(n)),
+        valid_until=np.full(n, np.inf),
         embedded=np.ones(n, dtype=bool) if embedded is None else np.array(embedded),
         share_in_vocabulary=np.ones(1),
         lexical=words[None],

@@ -21,7 +21,7 @@ from memory.bank.queries.told import known_period, upcoming
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
 from memory.tab.memory_card import kind_name
-from memory.tab.parts import PERSONA_AVATAR, PRIVATE, USER_AVATAR, Update, empty_state, render
+from memory.tab.parts import PERSONA_AVATAR, PRIVATE, USER_AVATAR, Update, empty_state, look, render
 from memory.types import Memory, Persona
 
 SOON = timedelta(days=8)
@@ -43,19 +43,7 @@ class ChatBox:
     """
 
     def __init__(self) -> None:
-        self.bubbles = gr.Chatbot(
-            show_label=False,
-            height="100%",
-            avatar_images=(USER_AVATAR, PERSONA_AVATAR),
-            buttons=["copy"],
-            editable="user",  # its button; screen.js sends "edit" instead of editing within the bubble
-            feedback_options=None,
-            latex_delimiters=[],
-            allow_tags=False,
-            layout="bubble",
-            elem_classes="memoir-chat",
-            elem_id="chat",
-        )
+        self.bubbles = gr.Chatbot(avatar_images=(USER_AVATAR, PERSONA_AVATAR), feedback_options=None, **look("chat"))
         with gr.Column(elem_classes="memoir-examples"):
             gr.HTML(render("overline.html", text="Try asking"), padding=False)
             with gr.Row(elem_classes="memoir-chips"):
@@ -68,16 +56,7 @@ class ChatBox:
             self.dated = gr.Button(elem_id="dated", **chip)
             self.unkept = gr.Button("Not remembered ✕", elem_id="unkept", **chip)
         self.go_on = gr.Button(GO_ON, visible=False, size="sm", min_width=90, elem_id="go-on")
-        self.composer = gr.Textbox(
-            placeholder=ASK,
-            label="Your message",
-            show_label=False,
-            submit_btn=SEND,
-            max_lines=6,
-            autofocus=True,
-            elem_classes="memoir-composer",
-            elem_id="composer",
-        )
+        self.composer = gr.Textbox(placeholder=ASK, submit_btn=SEND, **look("composer"))
         self.shown = [self.bubbles, self.composer, self.go_on, self.edited]
 
     def suggest(self, bank: Bank, persona: Persona | None) -> Update:

@@ -20,7 +20,7 @@ from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected, preview_selected
 from memory.formatting import format_count, format_day
 from memory.tab.import_panel import APART
-from memory.tab.parts import PRIVATE, Confirm, Update, hint, render
+from memory.tab.parts import PRIVATE, Confirm, Update, hint, look, render
 from memory.types import Session
 
 LISTED = 100
@@ -49,13 +49,9 @@ class ChatList:
         self.new_chat = gr.Button("New chat", variant="primary", elem_id="new-chat")
         self.persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
         self.apart = gr.Checkbox(label=f"{APART} from other personas", container=False, elem_id="apart")
-        self.search = gr.Textbox(
-            placeholder="Search chats", label="Search chats", show_label=False, max_lines=1, elem_id="chat-search"
-        )
+        self.search = gr.Textbox(**look("chat-search"))
         with gr.Column(visible=False, elem_classes="memoir-chat-menu", elem_id="chat-menu") as self.menu:
-            self.title = gr.Textbox(
-                label="Title", container=False, max_lines=1, max_length=MOST_TITLE, elem_id="chat-title"
-            )
+            self.title = gr.Textbox(max_length=MOST_TITLE, **look("chat-title"))
             with gr.Row():
                 rename = gr.Button("Rename", size="sm", min_width=80, elem_id="chat-rename")
                 cancel = gr.Button("Cancel", size="sm", min_width=80, elem_id="chat-cancel")

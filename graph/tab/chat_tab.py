@@ -30,7 +30,7 @@ from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_tab import persona_choices
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, hint, render
+from memory.tab.parts import PRIVATE, UNCHANGED, Update, hint, look, render
 from memory.types import Persona
 
 
@@ -59,12 +59,8 @@ class ChatTab:
                         self.imports = ImportPanel(self.bank, self.indexer, lambda: own_assistant(self.bank))
                 with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
                     with gr.Row(elem_classes="memoir-place"):
-                        self.place = gr.HTML(
-                            padding=False, min_width=0, elem_id="place", js_on_load=messages.EDIT_MESSAGE
-                        )
-                        self.own = gr.Button(
-                            "Use my own memory", size="sm", min_width=150, visible=False, elem_id="own"
-                        )
+                        self.place = gr.HTML(js_on_load=messages.EDIT_MESSAGE, **look("place"))
+                        self.own = gr.Button(**look("own"))
                     self.box = ChatBox()
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
                     self._build_side(choose_model)
@@ -89,9 +85,7 @@ class ChatTab:
     def _build_settings(self) -> None:
         self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
         self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="proactive")
-        self.as_of = gr.DateTime(
-            label="Answer as of (optional)", include_time=False, type="string", min_width=175, elem_id="as-of"
-        )
+        self.as_of = gr.DateTime(**look("as-of"))
         self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
         self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 

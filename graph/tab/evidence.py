@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Answer
-from graph.state import Note, Reading, Reason
+from graph.state import Note, Reading
 from graph.tab.messages import Chat, PastAnswer
 from graph.understanding.times import moment_of
 from memory.bank.bank import Bank
@@ -20,51 +20,22 @@ from memory.dates.expressions import describe_time
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
 from memory.search.scoring import FACTORS
 from memory.tab.memory_card import render_memory, render_sources
-from memory.tab.parts import PRIVATE, Update, build_table, empty_state, hint, new_figure, render
+from memory.tab.parts import PRIVATE, TEXTS, Update, empty_state, hint, new_figure, render, table
 from memory.types import STORES, Hit
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-REACH = 30
-"""Turns shown before and after a quoted one."""
-
 SHOW_ANSWER = "window.showSources = (answer) => trigger('select', { answer });"
 """Lets screen.js ask for the sources of an earlier answer, whose citation was clicked."""
 
-ABSTENTIONS: Mapping[Reason, str] = {
-    "nothing found": "No memory comes close to this question.",
-    "found but does not say": "Some memories are related to this question, but none of them answers it.",
-    "premise contradicted": "The question assumes something that the memories contradict.",
-    "outside the known time": "The question is about a time that the memories do not cover.",
-}
+ABSTENTIONS: Mapping[str, str] = TEXTS["abstentions"]
 """Why there is no answer, in a sentence."""
 
 MAX_NOTES = 5
 """Notes shown; those after the most relevant ones add little."""
 
-STEP_NAMES = {
-    "classify": "Classify",
-    "retrieve": "Search",
-    "views": "· rephrased",
-    "voice": "· in the speaker's words",
-    "meaning": "· words or meaning",
-    **{factor.score: f"· {factor.label}" for factor in FACTORS.values()},
-    "rerank": "Rank",
-    "time_filter": "Check dates",
-    "read": "Read",
-    "notes": "· notes",
-    "check": "· check",
-    "persist": "Save",
-}
-
-CANDIDATE_HEADERS = [
-    *("No.", "Rank", "Kind", "Memory", "Words", "Meaning", "Combined", "Kind match", "Score"),
-    *("Factors", "Note", "Outcome"),
-]
-CANDIDATE_WIDTHS = (4, 6, 10, 20, 6, 7, 8, 6, 5, 10, 10, 8)
-NOTE_HEADERS, NOTE_WIDTHS = ["Relevance", "Note", "From"], (24, 48, 28)
-STEP_HEADERS, STEP_WIDTHS = ["Step", "Decision", "ms"], (28, 56, 16)
+STEP_NAMES = {**TEXTS["steps"], **{factor.score: f"· {factor.label}" for factor in FACTORS.values()}}
 
 READ, DROPPED, ASKED = "#c0552f", "#968a76", "#6f9cc6"
 """Colours of the plot: candidates that were read, those left out, and the times that were asked about."""
@@ -83,7 +54,7 @@ def render_sources_of(
             "number": n,
             "memory": by_id[memory_id],
             "quote": quote or clip(by_id[memory_id].text),
-            "conversation": render_sources(bank, by_id[memory_id], REACH),
+            "conversation": render_sources(bank, by_id[memory_id]),
         }
         for n, memory_id, quote in answer.cited
         if memory_id in by_id
@@ -119,20 +90,10 @@ class TracePanel:
                     label="Kind of memory asked for", show_heading=False, num_top_classes=5, visible=False
                 )
                 self.plot = gr.Plot(label="Candidates over time", visible=False)
-            self.candidates = build_table(
-                "how-candidates",
-                "Candidates",
-                CANDIDATE_HEADERS,
-                widths=CANDIDATE_WIDTHS,
-                clickable=True,
-                max_height=420,
-                visible=False,
-            )
+            self.candidates = table("how-candidates")
             self.candidate = gr.HTML(padding=False, elem_id="how-one")
             with gr.Row():
-                all_rows: dict[str, Any] = {"visible": False, "max_height": 900}
-                self.notes = build_table("how-notes", "Notes", NOTE_HEADERS, widths=NOTE_WIDTHS, **all_rows)
-                self.steps = build_table("how-steps", "Steps", STEP_HEADERS, widths=STEP_WIDTHS, **all_rows)
+                self.notes, self.steps = table("how-notes"), table("how-steps")
         self.tables = [self.candidates, self.notes, self.steps]
         self.outputs = [self.summary, self.classes, self.plot, self.candidate, *self.tables]
         self.candidates.select(self.show_candidate, persona, self.candidate, trigger_mode="always_last", **PRIVATE)
@@ -158,7 +119,7 @@ class TracePanel:
 
     def show_candidate(self, persona_id: int, event: gr.SelectData) -> str:
         """Show a candidate and the conversation it comes from."""
-        return render_memory(self.bank, self.bank.memory(persona_id, int(event.row_value[0])), REACH)
+        return render_memory(self.bank, self.bank.memory(persona_id, int(event.row_value[0])))
 
 
 def render_summary(answer: Answer) -> Markup:

@@ -10,6 +10,7 @@ import gradio as gr
 from graph.state import CITATION
 from graph.understanding.markup import outside_code
 from memory.formatting import clip
+from memory.tab.parts import TEXTS
 
 ASK = "Ask a question, or share something to remember"
 SEND, STOP = "Send", "Stop"
@@ -29,13 +30,7 @@ EDIT_MESSAGE = "window.editMessage = (message) => trigger('edit', { message });"
 GO_ON = "Go on"
 """Offered under a reply that was cut; a click sends it."""
 
-STATUS = {
-    "classify": "Searching the memories…",
-    "retrieve": "Ranking the memories…",
-    "rerank": "Checking dates…",
-    "time_filter": "Reading the memories…",
-    "read": "Saving this exchange…",
-}
+STATUS = TEXTS["status"]
 """What is being done after each node, as the chat shows it."""
 
 STILL_ANSWERING = "An answer is still being written. Your message is kept; send it once the answer is there."

@@ -21,18 +21,12 @@ from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, hint
+from memory.tab.parts import PRIVATE, TEXTS, UNCHANGED, Update, hint, look
 
 GIB = 2**30
 
 LEAST_PARAMETERS = 1_500_000_000
 """A model of fewer makes up too much of what it says."""
-
-DESTINATIONS = {
-    "none": "No model: answers quote your memories.",
-    "openai": "Your question and the memories found for it are sent to OpenAI.",
-    "server": "Your question and the memories found for it are sent to {address}.",
-}
 
 LABELS = {minilm.NAME: "English, fastest", e5.NAME: "100 languages"}
 
@@ -69,21 +63,13 @@ class ModelPanel:
         with gr.Accordion("Model", open=False, elem_classes="memoir-over", elem_id="model-panel") as panel:
             self.place = gr.Radio(PLACES, value=NONE, label="Where it runs", elem_id="model-place")
             named: dict[str, Any] = {"allow_custom_value": True, "visible": False}
-            self.file = gr.Dropdown(
-                [], label="File", info=ABOUT_FILE.format(say_what_fits()), elem_id="model-file", **named
-            )
+            self.file = gr.Dropdown([], info=ABOUT_FILE.format(say_what_fits()), **named, **look("model-file"))
             self.quantization = gr.Dropdown(
-                list(get_args(Quantization)),
-                value=self.configured.quantization,
-                label="Quantization of a folder or repository",
-                visible=False,
-                elem_id="model-quantization",
+                list(get_args(Quantization)), value=self.configured.quantization, **look("model-quantization")
             )
             self.address = gr.Dropdown([], label="Address", info=ABOUT_ADDRESS, elem_id="model-address", **named)
             self.model = gr.Dropdown([], label="Model", elem_id="model", **named)
-            self.key = gr.Textbox(
-                label="Key", info=ABOUT_KEY, type="password", max_lines=1, visible=False, elem_id="model-key"
-            )
+            self.key = gr.Textbox(info=ABOUT_KEY, **look("model-key"))
             with gr.Row(elem_classes="memoir-actions"):
                 use = gr.Button("Use", variant="primary", size="sm", min_width=90, elem_id="model-use")
                 test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
@@ -232,7 +218,7 @@ def describe_model(name: str, quantization: Quantization) -> str:
     named = parse_name(name or NONE)
     model = chat_model_or_none(name, quantization)  # a missing key is reported now, not at the first question
     if not isinstance(model, LocalModel):
-        return DESTINATIONS[named.kind].format(address=named.address)
+        return TEXTS["destinations"][named.kind].format(address=named.address)
     weights = model.weights
     need, free = weights.memory_need(), weights.free_bytes
     loading = f"; {_gib(need.loading)} while it loads" if need.loading > need.weights else ""

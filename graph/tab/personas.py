@@ -16,7 +16,7 @@ from memory.bank.relations import YOU
 from memory.errors import MemoirError
 from memory.ingest import ingest
 from memory.tab.import_panel import APART, APART_INFO
-from memory.tab.parts import PRIVATE, CardFields, Update, read_picture, render
+from memory.tab.parts import PRIVATE, CardFields, Update, look, read_picture, render
 from memory.types import (
     LearnedMemory,
     MemoryDraft,
@@ -113,18 +113,9 @@ class WelcomePanel:
         with gr.Column(visible=False, elem_classes="memoir-welcome", elem_id="welcome") as self.panel:
             gr.HTML(render("welcome.html"), padding=False)
             with gr.Row(elem_classes="memoir-welcome-name"):
-                self.name = gr.Textbox(
-                    label="Your name (optional)",
-                    max_length=80,
-                    max_lines=1,
-                    scale=3,
-                    min_width=180,
-                    elem_id="welcome-name",
-                )
+                self.name = gr.Textbox(**look("welcome-name"))
                 start = gr.Button("Start", variant="primary", scale=1, min_width=100, elem_id="welcome-start")
-            self.models = gr.Radio(
-                visible=False, label="Talk with a model that runs on this computer", elem_id="welcome-models"
-            )
+            self.models = gr.Radio(**look("welcome-models"))
             with gr.Column(elem_classes="memoir-welcome-demo") as self.offer:
                 gr.HTML(render("welcome_demo.html"), padding=False)
                 self.demo = gr.Button("Try the demo", elem_id="welcome-demo")

@@ -7,27 +7,16 @@ kept in `start.tzinfo` and `end.tzinfo`.
 """
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
-from memory.dates.calendar import Stretch, day_at, months, unit_at
+from memory.dates.calendar import PATTERNS, Stretch, clock_span, day_at, months, unit_at
 
 MAX_DATE_LENGTH = 60  # characters; "Wednesday, the 23rd of September 2023 at 11:45:00 p.m. UTC" has 58
-YEAR_FIRST = re.compile(
-    r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?:(?P=mark)(?P<day>\d{1,2}))?"
-    r"(?:(?:[ T]|\s*\([A-Za-z]{3,9}\.?\)\s*)(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s?"
-    r"(?P<zone>Z|[+-]\d{2}:?\d{2})?|\s*\([A-Za-z]{3,9}\.?\))?"
-)
-CHINESE = re.compile(r"(?P<year>\d{4})\s*年(?:\s*(?P<month>\d{1,2})\s*月(?:份|\s*(?P<day>\d{1,2})\s*[日号])?)?")
-CALENDAR_TEXT = re.compile(
-    r"(?=.*(?:(?<!\d)\d{4}(?!\d)|\d{1,2}[-/.]\d{1,2}[-/.]\d{2}))"
-    # Atomic and possessive: a long run of digits could otherwise be cut in two in more ways than there is time for.
-    r"(?:(?>(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october"
-    r"|november|december|mon|tues?|wed|thu|thur|thurs|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-    r"|the|of|on|at|in|noon|midnight|utc|gmt|z|[ecmp][sd]t|b?st)\b\.?"
-    r"|\d++(?:st|nd|rd|th)\b|\d++\s?[ap]\.?m\b\.?|[ap]\.?m\b\.?|\d++(?![a-z])|t(?=\d)|[\s,:/.()+-]++))++",
-    re.IGNORECASE,
+YEAR_FIRST, CHINESE, CALENDAR_TEXT = (
+    re.compile(pattern.replace("\n", ""), re.IGNORECASE if name == "calendar_text" else 0)
+    for name, pattern in PATTERNS["absolute"].items()
 )
 
 
@@ -80,7 +69,7 @@ def _from_numbers(parts: re.Match[str]) -> Stretch | None:
         return None
     day = f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}"
     clock = parts["clock"] if parts["clock"][1] != ":" and parts["clock"][2] == ":" else f"0{parts['clock']}"
-    return _clock_span(datetime.fromisoformat(f"{day}T{clock}{parts['zone'] or ''}"), minutes=True)
+    return clock_span(datetime.fromisoformat(f"{day}T{clock}{parts['zone'] or ''}"), minutes=True)
 
 
 def _from_library(text: str) -> Stretch | None:
@@ -91,13 +80,5 @@ def _from_library(text: str) -> Stretch | None:
     if when is None:
         return None
     if parsed.period == "time":
-        return _clock_span(when, minutes=":" in text)
+        return clock_span(when, minutes=":" in text)
     return unit_at(parsed.period, when) if parsed.period in {"day", "month", "year"} else None
-
-
-def _clock_span(when: datetime, *, minutes: bool) -> Stretch:
-    if minutes:
-        start = when.replace(second=0, microsecond=0)
-        return Stretch(start, start + timedelta(minutes=1), "minute")
-    start = when.replace(minute=0, second=0, microsecond=0)
-    return Stretch(start, start + timedelta(hours=1), "hour")

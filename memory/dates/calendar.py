@@ -7,13 +7,14 @@ northern hemisphere, named by the year they begin in (winter 2021 ends in Februa
 
 import tomllib
 from calendar import monthrange
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from dateutil.easter import easter  # type: ignore[import-untyped]
+from dateutil.rrule import rrulestr  # type: ignore[import-untyped]
 
 Unit = Literal[
     "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year", "decade", "span"
@@ -78,6 +79,15 @@ def part_of_day(moment: datetime, part: str) -> Stretch:
     return Stretch(start + timedelta(hours=first), start + timedelta(hours=last), "part")
 
 
+def clock_span(moment: datetime, *, minutes: bool) -> Stretch:
+    """The minute of a moment, or its hour."""
+    if minutes:
+        start = moment.replace(second=0, microsecond=0)
+        return Stretch(start, start + timedelta(minutes=1), "minute")
+    start = moment.replace(minute=0, second=0, microsecond=0)
+    return Stretch(start, start + timedelta(hours=1), "hour")
+
+
 def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:
     """The calendar unit that contains the moment, moved by `count` units."""
     today = midnight(moment)
@@ -104,8 +114,7 @@ def unit_away(unit: str, now: datetime, count: int) -> Stretch:
     today = midnight(now)
     match unit:
         case "minute":
-            minute = now.replace(second=0, microsecond=0) + timedelta(minutes=count)
-            return Stretch(minute, minute + timedelta(minutes=1), "minute")
+            return clock_span(now + timedelta(minutes=count), minutes=True)
         case "hour":
             middle = now.replace(second=0, microsecond=0) + timedelta(hours=count)
             return Stretch(middle - timedelta(minutes=30), middle + timedelta(minutes=30), "hour")
@@ -124,24 +133,18 @@ def units_away(unit: str, now: datetime, near: int, far: int, *, sure: bool) -> 
     return Stretch(min(one.start, other.start), max(one.end, other.end), one.unit, one.sure and sure)
 
 
-def in_each_year(now: datetime, month: int, day: int | None = None, last_day: int | None = None) -> Iterator[Stretch]:
-    """A month, a day of it or a run of days in each year around now; years without that day are left out."""
-    for year in _years(now):
-        if day is None:
-            yield months(year, month, 1, "month")
-        elif (last_day or day) <= monthrange(year, month)[1]:
-            count = (last_day or day) - day + 1
-            yield run_of_days(datetime(year, month, day), count, "day" if count == 1 else "span")
+def in_each_year(now: datetime, of_year: Callable[[int], Stretch | None]) -> Iterator[Stretch]:
+    """What each year around now has of something; years without it are left out."""
+    years = range(max(MINYEAR, now.year - YEARS_LOOKED_AT), min(MAXYEAR, now.year + YEARS_LOOKED_AT + 1))
+    return filter(None, map(of_year, years))
 
 
-def seasons(now: datetime, name: str) -> Iterator[Stretch]:
-    """Each year's season of that name, around now."""
-    return (season(year, name) for year in _years(now) if year < MAXYEAR)
-
-
-def holidays(now: datetime, name: str) -> Iterator[Stretch]:
-    """Each year's holiday of that name, around now."""
-    return (holiday(year, name) for year in _years(now))
+def days_in(year: int, month: int, day: int, last_day: int | None = None) -> Stretch | None:
+    """A day of a month, or a run of days; None in a year without that day."""
+    count = (last_day or day) - day + 1
+    if day + count - 1 > monthrange(year, month)[1]:
+        return None
+    return run_of_days(datetime(year, month, day), count, "day" if count == 1 else "span")
 
 
 def weekdays(now: datetime, weekday: int) -> Iterator[Stretch]:
@@ -156,10 +159,6 @@ def days_of_month(now: datetime, day: int) -> Iterator[Stretch]:
         first = shift_months(now.replace(day=1), count)
         if day <= monthrange(first.year, first.month)[1]:
             yield day_at(first.replace(day=day))
-
-
-def _years(now: datetime) -> range:
-    return range(max(MINYEAR, now.year - YEARS_LOOKED_AT), min(MAXYEAR, now.year + YEARS_LOOKED_AT + 1))
 
 
 def on_weekday(days: Iterable[Stretch], weekday: int, now: datetime) -> Stretch | None:
@@ -209,23 +208,16 @@ def weekday_after(moment: datetime, weekday: int) -> datetime:
     return today + (weekday - today.weekday()) % 7 * DAY
 
 
-WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-"""The lists and tables of words.toml, by name."""
+WORDS, PATTERNS = (
+    tomllib.loads(Path(__file__).with_name(name).read_text("utf-8")) for name in ("words.toml", "patterns.toml")
+)
+"""The lists and tables of these files, by name."""
 
-FIXED_HOLIDAYS, WEEKDAY_HOLIDAYS, EASTER_HOLIDAYS = WORDS["holidays"].values()
-HOLIDAYS = (*FIXED_HOLIDAYS, *WEEKDAY_HOLIDAYS, *EASTER_HOLIDAYS)
+HOLIDAYS: dict[str, tuple[str, int]] = WORDS["holidays"]
 
 
+@cache
 def holiday(year: int, name: str) -> Stretch:
     """A holiday in a year; Christmas is 24 to 26 December, Easter is Good Friday to Easter Monday."""
-    if name in FIXED_HOLIDAYS:
-        month, day, count = FIXED_HOLIDAYS[name]
-        return run_of_days(datetime(year, month, day), count, "day")
-    if name in WEEKDAY_HOLIDAYS:
-        month, weekday, nth = WEEKDAY_HOLIDAYS[name]
-        moment = nth_weekday(months(year, month, 1, "month"), weekday, nth)
-        assert moment is not None  # every month has four of each weekday
-        return day_at(moment)
-    offset, count = EASTER_HOLIDAYS[name]
-    sunday = datetime.combine(easter(max(year, 326)), datetime.min.time())  # the computus begins in 326
-    return run_of_days(sunday + offset * DAY, count, "day")
+    rule, count = HOLIDAYS[name]
+    return run_of_days(rrulestr(rule, dtstart=datetime(year, 1, 1))[0], count, "day")

@@ -5,20 +5,12 @@ Of these `dateparser` 1.5.0 (as "zh") reads 昨天, 去年 and numeric dates wit
 the last one that is over.
 """
 
-import re
-from collections.abc import Callable
-
 from memory.dates import calendar, rules
-from memory.dates.calendar import DAY, WORDS, unit_at
-from memory.dates.rules import Kind, Match, Resolve, Rule
+from memory.dates.calendar import DAY, WORDS, Stretch, unit_at
+from memory.dates.rules import Match, Resolve, compile_rules
 
 DIGITS = "零一二三四五六七八九十"
-NUMBER = r"(?:\d{1,4}|[一二两三四五六七八九十]{1,3}|几|多|半)"
-WEEK = r"(?:周|星期|礼拜)"
 YEARS, DAYS, SHIFTS, SEASONS, PARTS, UNITS = WORDS["chinese"].values()
-YEAR_WORD = f"(?:{'|'.join(YEARS)})"
-SHIFT = r"(?P<shift>上上|下下|上|这|本|下)一?个?"
-PART = r"(?P<part>早上|早晨|上午|下午|晚上|夜里|早|晚)"
 
 
 def number(text: str) -> tuple[int, int]:
@@ -64,12 +56,14 @@ def read_chinese_date(match: Match) -> Resolve | None:
     day = number(match["day"])[0] if match["day"] else None
     if not 1 <= month <= 12:
         return None
+
+    def of_year(year: int) -> Stretch | None:
+        return calendar.days_in(year, month, day) if day else calendar.months(year, month, 1, "month")
+
     if match["year"]:
         shift = YEARS[match["year"]]
-        return lambda now, tense: next(
-            (one for one in calendar.in_each_year(now, month, day) if one.start.year == now.year + shift), None
-        )
-    return rules.occurrence(lambda now: calendar.in_each_year(now, month, day))
+        return lambda now, tense: of_year(now.year + shift)
+    return rules.yearly(of_year)
 
 
 def read_chinese_season(match: Match) -> Resolve | None:
@@ -80,7 +74,7 @@ def read_chinese_season(match: Match) -> Resolve | None:
     if match["year"]:
         shift = YEARS[match["year"]]
         return lambda now, tense: calendar.season(now.year + shift, name)
-    return rules.occurrence(lambda now: calendar.seasons(now, name))
+    return rules.yearly(lambda year: calendar.season(year, name))
 
 
 def read_chinese_distance(match: Match) -> Resolve | None:
@@ -92,27 +86,15 @@ def read_chinese_distance(match: Match) -> Resolve | None:
     return lambda now, tense: calendar.units_away(unit, now, -least, -most, sure=least == most)
 
 
-def chinese(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = "plain") -> Rule:
-    """Compile a rule for a script without spaces between words."""
-    return Rule(re.compile(pattern), read, kind)
+def read_chinese_unit(match: Match) -> Resolve:
+    """Read 去年, 上个月."""
+    year, shift = match["year"], match["shift"]
+    return rules.unit_from_now("year", YEARS[year]) if year else rules.unit_from_now("month", SHIFTS[shift])
 
 
-CHINESE_RULES = (
-    chinese(r"(?P<number>\d{4})年(?P<year>)的?(?P<season>[春夏秋冬])[天季]", read_chinese_season),
-    chinese(r"\d{4}年(?:\d{1,2}月(?:份|\d{1,2}[日号])?)?", rules.read_full_date),
-    chinese(rf"(?P<year>{YEAR_WORD})(?P<number>)的?(?P<season>[春夏秋冬])[天季]", read_chinese_season),
-    chinese(
-        rf"(?<![\d一二两三四五六七八九十几半])(?:(?P<year>{YEAR_WORD})的?)?(?P<month>\d{{1,2}}|十[一二]?|[一二三四五六七八九])月"
-        r"(?:份|(?P<day>\d{1,2}|[一二三四五六七八九十]{1,3})[日号])?",
-        read_chinese_date,
-        "recurring",
-    ),
-    chinese(YEAR_WORD, lambda match: rules.unit_from_now("year", YEARS[match[0]])),
-    chinese(rf"(?:(?:大前|前|昨|今|明|后)[天日](?:{PART})?|[昨今明](?P<short>[晚早夜]))", read_chinese_day),
-    chinese(rf"{SHIFT}{WEEK}(?P<day>[一二三四五六日天末])?", read_chinese_week),
-    chinese(rf"{SHIFT}月", lambda match: rules.unit_from_now("month", SHIFTS[match["shift"]])),
-    chinese(rf"(?<![每一两三]){WEEK}(?P<day>[一二三四五六日天末])", read_chinese_weekday, "recurring"),
-    chinese(rf"(?P<count>{NUMBER})个?(?P<unit>{'|'.join(UNITS)})(?:多|之|以)?前", read_chinese_distance, "count"),
-    chinese(r"最近|近来", lambda match: rules.days_ago(30, 0)),
-    chinese(r"(?<=在)(?:(?P<year>)(?P<number>))(?P<season>[春夏秋冬])[天季]", read_chinese_season, "recurring"),
-)
+def read_chinese_recently(match: Match) -> Resolve:
+    """Read 最近."""
+    return rules.days_ago(30, 0)
+
+
+CHINESE_RULES = compile_rules("chinese", globals(), start="")

@@ -7,11 +7,10 @@ from functools import cache
 
 from memory.dates.calendar import WORDS, Stretch, Tense
 from memory.dates.chinese import CHINESE_RULES
-from memory.dates.english.calendar_words import CALENDAR_RULES
 from memory.dates.english.modifiers import PREFIXES, SUFFIXES
-from memory.dates.english.relative_words import RELATIVE_RULES
 from memory.dates.english.tense import tense_of
-from memory.dates.rules import LOOK_BACK, TO, WEEKDAY, WORD_START, Kind, Match, Resolve, Rule, compile_spaced
+from memory.dates.english.times import ENGLISH_RULES
+from memory.dates.rules import CONTEXTS, LOOK_BACK, WORD_START, Kind, Match, Resolve, Rule
 
 MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
 MAX_SENTENCE = 300  # characters looked at on each side of an expression
@@ -22,7 +21,7 @@ HAS_CHINESE = re.compile(r"[一-鿿]")
 LETTERS = re.compile(r"[a-z]+")
 
 
-RULES = {"english": ((*CALENDAR_RULES, *RELATIVE_RULES), WORD_START), "chinese": (CHINESE_RULES, "")}
+RULES = {"english": (ENGLISH_RULES, WORD_START), "chinese": (CHINESE_RULES, "")}
 """The rules of a language, and what begins all of them."""
 
 
@@ -36,9 +35,6 @@ def _starts(language: str) -> re.Pattern[str]:
 
 SENTENCE_END = re.compile(r"\.(?!\d)|[!?\n。！？]")
 CHINESE_FUTURE_CUE = re.compile(r"打算|计划|准备")
-BETWEEN = compile_spaced(r"\b(?:between|from) \Z")
-A_WEEKDAY = compile_spaced(WEEKDAY)
-JOIN = compile_spaced(rf"(?:{TO}| (?P<and>and) )(?:the )?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +124,7 @@ def _extend(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:
 
 def _take_suffixes(text: str, phrase: Phrase, now: datetime) -> Phrase:
     for suffix in SUFFIXES:
-        match = suffix.pattern.match(text, phrase.end) if phrase.kind in suffix.kinds else None
+        match = suffix.pattern.match(text, phrase.end) if suffix.kind in ("any", phrase.kind) else None
         if match:
             wider = replace(phrase, end=match.end(), resolve=suffix.wrap(match, phrase.resolve))
             phrase = wider if wider.at(now) else phrase
@@ -139,7 +135,7 @@ def _take_prefixes(text: str, phrase: Phrase, now: datetime) -> Phrase:
     """Extend a phrase by the modifiers before it, nearest first, until none fits."""
     for prefix in PREFIXES:
         near = max(0, phrase.start - LOOK_BACK)
-        match = prefix.pattern.search(text, near, phrase.start) if phrase.kind in prefix.kinds else None
+        match = prefix.pattern.search(text, near, phrase.start) if prefix.kind in ("any", phrase.kind) else None
         if match:
             wider = replace(phrase, start=match.start(), resolve=prefix.wrap(match, phrase.resolve))
             if wider.at(now):
@@ -151,7 +147,7 @@ def _join_ranges(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase
     """Join two phrases that are the ends of a range ("between March and May", "7 May to 9 June")."""
     joined: list[Phrase] = []
     for phrase in phrases:
-        link = JOIN.fullmatch(text, joined[-1].end, phrase.start) if joined else None
+        link = CONTEXTS["join"].fullmatch(text, joined[-1].end, phrase.start) if joined else None
         if link:
             joined += _as_range(text, joined.pop(), phrase, link, now)
         else:
@@ -161,10 +157,10 @@ def _join_ranges(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase
 
 def _as_range(text: str, first: Phrase, last: Phrase, link: Match, now: datetime) -> list[Phrase]:
     """The range as one phrase; both phrases where they form none; nothing for a habit ("Monday to Friday")."""
-    opening = BETWEEN.search(text, max(0, first.start - LOOK_BACK), first.start)
+    opening = CONTEXTS["between"].search(text, max(0, first.start - LOOK_BACK), first.start)
     if link["and"] and not (opening and opening[0].lower().startswith("between")):
         return [first, last]
-    if not opening and A_WEEKDAY.fullmatch(text, first.start, first.end):
+    if not opening and CONTEXTS["weekday"].fullmatch(text, first.start, first.end):
         return []
     period = Phrase(opening.start() if opening else first.start, last.end, _range_of(first, last), "plain", last.tense)
     return [period] if period.at(now) else [first, last]

@@ -1,52 +1,42 @@
-"""The parts shared by the rules for time words: the `Rule` type, patterns of calendar names, and number words."""
+"""The parts shared by the rules for time words: the `Rule` type, the patterns of patterns.toml, and number words."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from memory.dates import calendar
 from memory.dates.absolute import read_absolute
-from memory.dates.calendar import DAY, Stretch, Tense, Which, run_of_days, unit_at
+from memory.dates.calendar import DAY, PATTERNS, WORDS, Stretch, Tense, Which, run_of_days, unit_at
 
 Resolve = Callable[[datetime, Tense], Stretch | None]
 Match = re.Match[str]
+Read = Callable[[Match], Resolve | None]
 Kind = Literal["plain", "recurring", "count"]
 
 WORD_START = r"(?<!\w)"
 SPACES = r"(?:[^\S\n]+)"  # not across lines: "in 2018" may end one list item and "7." begin the next
-MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary|uary|urary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b(?:(?:(?<=\b\w{3})(?<!may)|(?<=\bsept))\.(?= ?\d))?"
-)
-WEEKDAY = (
-    r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday|nsday|s)?|wensday|wendsday|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?"
-    r"|sat(?:urday|erday)?|sun(?:day)?)\b"
-)
-FULL_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-SEASON = r"(?:spring|summer|fall|autumn|winter)\b"
-# An apostrophe may stand before an s: the names are kept without ("valentines day").
-HOLIDAY = "(?:" + "|".join(re.sub(r"s\b", "['’]?s", name) for name in calendar.HOLIDAYS) + r")\b"
-DAY_NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?\b"
-YEAR = r"(?:1[5-9]|20)\d\d\b"
-CLOCK = r"(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap](?:m\b|\.m\.))?|\d{1,2} ?[ap](?:m\b|\.m\.)|noon\b|midnight\b)"
-TO = r"(?: ?[-–—] ?| (?:to|until|till|through|thru) )"
-CHOICE = r"(?:(?P<which>last|(?:this )?past|this|(?:this )?coming|next|upcoming) )"
-
 NEXT_WORDS = ("next", "coming", "upcoming")
 CHOICES: dict[str, Which] = {"last": "last", "past": "last", "this": "this", **dict.fromkeys(NEXT_WORDS, "next")}
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1, "final": -1}
-NUMBER_WORDS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-).split()
-VAGUE_COUNTS = {"couple": (2, 2), "few": (2, 5), "several": (3, 7), "many": (5, 20)}
-COUNTS = VAGUE_COUNTS | {word: (number, number) for number, word in enumerate(NUMBER_WORDS, 1)}
+NUMBER_WORDS, TENS_WORDS = WORDS["numbers"].split(), WORDS["tens"].split()
+VAGUE_COUNTS: dict[str, tuple[int, int]] = {"couple": (2, 2), "few": (2, 5), "several": (3, 7), "many": (5, 20)}
+COUNTS: dict[str, tuple[int, int]] = VAGUE_COUNTS | {
+    word: (number, number) for number, word in enumerate(NUMBER_WORDS, 1)
+}
 COUNTS |= {"a": (1, 1), "an": (1, 1), "thirty": (30, 30)}
-COUNT = rf"(?:\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|several|many|{'|'.join(NUMBER_WORDS)}|thirty|an?)\b"
-UNIT = r"(?:minute|hour|day|night|weekend|week|fortnight|month|year|decade)"
-PART = r"(?:morning|afternoon|evening|night)\b"
+
+_PARTS: dict[str, str] = PATTERNS["parts"] | {
+    "numbers": "|".join(NUMBER_WORDS),
+    "tens_words": "|".join(TENS_WORDS),
+    "day_words": "|".join(sorted(WORDS["days"], key=len, reverse=True)),
+    "vague_words": "|".join(sorted(WORDS["vague"], key=len, reverse=True)),
+    # An apostrophe may stand before an s: the names are kept without ("valentines day").
+    "holiday": "(?:" + "|".join(re.sub(r"s\b", "['’]?s", name) for name in calendar.HOLIDAYS) + r")\b",
+    "chinese_years": "|".join(WORDS["chinese"]["years"]),
+    "chinese_units": "|".join(WORDS["chinese"]["units"]),
+}
 
 LOOK_BACK = 40  # characters
 
@@ -60,7 +50,7 @@ class Rule:
     """
 
     pattern: re.Pattern[str]
-    read: Callable[[Match], Resolve | None]
+    read: Read
     kind: Kind = "plain"
 
 
@@ -84,6 +74,11 @@ def occurrence(around: Callable[[datetime], Iterable[Stretch]], which: Which = "
     return lambda now, tense: calendar.choose(around(now), now, which, tense, "year")
 
 
+def yearly(of_year: Callable[[int], Stretch | None], which: Which = "nearest") -> Resolve:
+    """A resolver that chooses what one of the years around now has of something."""
+    return occurrence(lambda now: calendar.in_each_year(now, of_year), which)
+
+
 NEAREST_WEEKDAY: Mapping[Tense, Which] = {"past": "last", "present": "nearest", "future": "next"}
 """On a Sunday, "it's Sunday" is of today; "we met on Sunday" and "we'll meet on Sunday" are of another."""
 
@@ -104,14 +99,26 @@ def days_ago(far: int, near: int) -> Resolve:
     return lambda now, tense: replace(run_of_days(now - far * DAY, far - near + 1), sure=False)
 
 
-def compile_spaced(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern in which a space matches any run of spaces within a line (write `\\x20` for exactly one)."""
-    return re.compile(pattern.replace(" ", SPACES), re.IGNORECASE)
+def compile_pattern(pattern: str, space: str = SPACES) -> re.Pattern[str]:
+    """Compile a pattern of patterns.toml; a space matches any run of spaces within a line."""
+    return re.compile(_put_parts_in(pattern).replace(" ", space), re.IGNORECASE)
 
 
-def rule(pattern: str, read: Callable[[Match], Resolve | None], kind: Kind = "plain") -> Rule:
-    """Compile a rule that matches at the beginning of a word."""
-    return Rule(compile_spaced(f"{WORD_START}(?:{pattern})"), read, kind)
+def _put_parts_in(pattern: str) -> str:
+    return re.sub(r"\{([a-z_]+)\}", lambda name: _put_parts_in(_PARTS[name[1]]), pattern.replace("\n", ""))
+
+
+CONTEXTS = {name: compile_pattern(pattern) for name, pattern in PATTERNS["contexts"].items()}
+"""The patterns of what stands before or after a time, by name."""
+
+
+def compile_rules(table: str, readers: Mapping[str, Any], start: str = WORD_START) -> tuple[Rule, ...]:
+    """Compile a table of rules, whose functions are among the `readers` or here; `start` begins each pattern."""
+    functions = globals() | {**readers}
+    return tuple(
+        Rule(compile_pattern(f"{start}(?:{pattern})"), functions[name], kind)
+        for name, kind, pattern in PATTERNS["rules"][table]
+    )
 
 
 def month_number(word: str) -> int:
@@ -152,11 +159,11 @@ def choice_of(text: str | None) -> Which:
     return CHOICES[text.lower().split()[-1]] if text else "nearest"
 
 
-def after(pattern: re.Pattern[str], match: Match) -> Match | None:
-    """Match a pattern directly after a match."""
-    return pattern.match(match.string, match.end())
+def after(context: str, match: Match) -> Match | None:
+    """Match the pattern of a context directly after a match."""
+    return CONTEXTS[context].match(match.string, match.end())
 
 
-def before(pattern: re.Pattern[str], match: Match) -> Match | None:
-    """Match a pattern that ends where a match begins."""
-    return pattern.search(match.string, max(0, match.start() - LOOK_BACK), match.start())
+def before(context: str, match: Match) -> Match | None:
+    """Match the pattern of a context that ends where a match begins."""
+    return CONTEXTS[context].search(match.string, max(0, match.start() - LOOK_BACK), match.start())

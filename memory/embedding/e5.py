@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import struct
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -56,23 +57,7 @@ MAX_TOKENS = 512
 _BLOCK = np.dtype([("scale", "<f2"), ("halves", "u1", 16)])
 _PER_BLOCK = 32
 
-_OUTSIDE_LAYERS = {
-    "embeddings.position_embeddings.weight": "emb.pos",
-    "embeddings.token_type_embeddings.weight": "emb.type",
-    "embeddings.LayerNorm.weight": "emb.ln.w",
-    "embeddings.LayerNorm.bias": "emb.ln.b",
-}
-_IN_LAYERS = {
-    "attention.self.query": "q",
-    "attention.self.key": "k",
-    "attention.self.value": "v",
-    "attention.output.dense": "ao",
-    "attention.output.LayerNorm": "aln",
-    "intermediate.dense": "fi",
-    "output.dense": "fo",
-    "output.LayerNorm": "oln",
-}
-"""The file's names by those of transformers' BertModel."""
+_NAMES = tomllib.loads(Path(__file__).with_name("e5_names.toml").read_text("utf-8"))
 
 
 def is_installed() -> bool:
@@ -147,9 +132,9 @@ def read(path: Path) -> Parts:
     _, size = file.next("iI")
     file.place += size
     tensors = dict(file.directory())
-    names = dict(_OUTSIDE_LAYERS)
+    names = dict(_NAMES["outside_layers"])
     for number in range(layers):
-        for full, short in _IN_LAYERS.items():
+        for full, short in _NAMES["in_layers"].items():
             for ending in ("weight", "bias"):
                 names[f"encoder.layer.{number}.{full}.{ending}"] = f"l{number}.{short}.{ending[0]}"
     weights = {full: file.tensor(*tensors[short]) for full, short in names.items()}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from memory.dates.expressions import TimeExpression
 from memory.search.engine.postings import term_code
+from memory.search.engine.segments import Columns
 from memory.types import STORES, TimeSpan
 
 Scores = NDArray[np.float64]
@@ -78,25 +79,15 @@ class Candidates:
     `lexical` (BM25) and `dense` (cosine; 0 where `embedded` is false) have shape (views, m); `share_in_vocabulary`
     (views,); everything else (m,).
 
-    stores               place of the store in `memory.types.STORES`
-    sessions             id of the session, 0 for none
+    columns              their ids, stores, times and speakers; a fact ends when it stopped holding
     places               ascending; two turns of a session are neighbours if their places differ by one
     valid_until          seconds since 1970 at which a fact stopped holding, inf if it did not
-    starts, ends         the time a memory is about, in seconds since 1970, nan if unknown (`engine.segments.Columns`)
-    speakers             `term_code` of the speaker, 0 for none
-    by_user              whether the user said it
     share_in_vocabulary  share of the view that the encoder understands
     """
 
-    ids: NDArray[np.int64]
-    stores: NDArray[np.int8]
-    sessions: NDArray[np.int64]
+    columns: Columns
     places: NDArray[np.int64]
     valid_until: NDArray[np.float64]
-    starts: NDArray[np.float64]
-    ends: NDArray[np.float64]
-    speakers: NDArray[np.uint64]
-    by_user: NDArray[np.bool_]
     embedded: NDArray[np.bool_]
     share_in_vocabulary: Scores
     lexical: Scores
@@ -209,22 +200,23 @@ def mix(lexical: Scores, dense: Scores, embedded: NDArray[np.bool_], dense_weigh
 
 def time_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
     """Raise what is near to a time that the question names: 1 within it, fading outside, 0 for what has no time."""
-    closeness = np.zeros(len(candidates.ids))
+    closeness = np.zeros(len(candidates.columns.ids))
     for time in subject.times:
         start, end = time.span.start.timestamp(), time.span.end.timestamp()
-        late = np.maximum(candidates.starts - end, 0) / max(FADE_AFTER, end - start)
-        early = np.maximum(start - candidates.ends, 0) / max(FADE_BEFORE, 0.1 * (end - start))
+        late = np.maximum(candidates.columns.starts - end, 0) / max(FADE_AFTER, end - start)
+        early = np.maximum(start - candidates.columns.ends, 0) / max(FADE_BEFORE, 0.1 * (end - start))
         closeness = np.fmax(closeness, np.exp(-late - early) * (1.0 if time.sure else UNSURE_WEIGHT))
     return base * weight * closeness
 
 
 def speaker_gain(candidates: Candidates, subject: Subject, base: Scores, weight: float) -> Scores:
     """Raise what was said by those the question is about."""
+    columns = candidates.columns
     if subject.names:
         codes = np.array([term_code(name) for name in subject.names], dtype=np.uint64)
-        is_by = np.isin(candidates.speakers, codes)
+        is_by = np.isin(columns.speakers, codes)
     else:
-        is_by = candidates.by_user if subject.about_self else np.zeros_like(candidates.by_user)
+        is_by = columns.by_user.astype(np.bool_) & subject.about_self
     return np.asarray(base * weight * is_by)
 
 
@@ -236,8 +228,8 @@ def neighbours_gain(candidates: Candidates, subject: Subject, base: Scores, weig
         base of a session's turns   0   0    1   0    0
         gain / weight               .5  1    0   1    .5
     """
-    order = np.flatnonzero(candidates.stores == DIALOGUE)
-    sessions, places, of_turns = candidates.sessions[order], candidates.places[order], base[order]
+    order = np.flatnonzero(candidates.columns.stores == DIALOGUE)
+    sessions, places, of_turns = candidates.columns.sessions[order], candidates.places[order], base[order]
     nearby = np.zeros_like(of_turns)
     for reach, share in ((1, 1.0), (2, 0.5)):
         better = np.zeros_like(of_turns)
@@ -256,7 +248,7 @@ def _scale_turns(candidates: Candidates, without_turns: Scores, total: Scores) -
 
     A fact or an event has no neighbours to gain from, and must not fall behind for that.
     """
-    turns = candidates.stores == DIALOGUE
+    turns = candidates.columns.stores == DIALOGUE
     best = total[turns].max(initial=0.0)
     return np.where(turns, total * (without_turns[turns].max() / best), without_turns) if best > 0 else without_turns
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,13 @@ from memory.bank.queries import indexing
 from memory.bank.queries.memories import memories_by_id, visible_personas
 from memory.bank.rows import clean
 from memory.embedding.embedder import Embedder, Vectors
-from memory.search.engine.candidates import select
-from memory.search.engine.index import Index, IndexCache
+from memory.search.engine.index import DenseScores, Index, IndexCache, Mask, Rows
 from memory.search.engine.postings import reference_bm25, term_code
+from memory.search.engine.segments import MAX_ROWS
 from memory.search.names import possible_names
-from memory.search.scoring import Breakdown, Candidates, Scores, SearchSettings, Subject, overlapping, score
+from memory.search.scoring import DIALOGUE, Breakdown, Candidates, Scores, SearchSettings, Subject, overlapping, score
 from memory.search.tokens import query_terms
-from memory.types import QUESTION, STORES, DropReason, Hit, Memory
+from memory.types import QUESTION, STORES, DropReason, Hit, Memory, TimeSpan
 
 MAX_NAMES = 64
 """Possible names looked up of one text: each is compared with the speaker of every turn."""
@@ -31,6 +32,19 @@ MAX_PINNED = 10
 
 LAST = 1e-6
 """Share of its score that a turn that only asks keeps: it comes after all that tell."""
+
+COARSE = 3000
+"""Memories of a store whose exact cosine to a view is computed: 99 of 100 of the ten nearest are among them."""
+
+KEPT = 300
+"""Memories of a store that are scored for being near to a view, and as many for its words. A search returns the ten
+best of a store by both together."""
+
+NEIGHBOURS = 2
+"""Turns before and after each selected one that are scored with it."""
+
+SAMPLE_TOP = 64
+"""A cutoff is taken from a sample that holds so many of the best scores: it is then off by an eighth or so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +109,9 @@ class Searcher:
             candidates, pinned = self._candidates(db, persona_id, index, views, as_of, settings, subject)
             scores = score(candidates, [view.weight for view in views], subject, settings)
             questions = indexing.ids_of_attribute(db, visible_personas(db, persona_id), QUESTION)
-            asks = np.isin(candidates.ids, questions)
+            asks = np.isin(candidates.columns.ids, questions)
             best, ranked = _rank(candidates, scores, pinned, asks, as_of, settings, subject)
-            memories = self._memories(db, persona_id, candidates.ids[[*best, *ranked]].tolist())
+            memories = self._memories(db, persona_id, candidates.columns.ids[[*best, *ranked]].tolist())
         unread: tuple[DropReason, str] = ("rank", f"not among the {settings.k} best of its kind")
         return tuple(
             Hit(m, float(scores.total[place]), scores.row(place), *(unread if n >= len(best) else ()))
@@ -123,7 +137,7 @@ class Searcher:
         else:
             lexical = index.lexical_scores(queries, as_of)
         dense = index.dense_scores(np.stack([view.vector for view in views]))
-        rows = select(index, lexical, dense, as_of, subject.sure_spans, max(settings.k, settings.depth))
+        rows = likely_rows(index, lexical, dense, as_of, subject.sure_spans, max(settings.k, settings.depth))
         pinned = index.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
         pinned = pinned[index.known_at(as_of)[pinned]]
         rows = np.union1d(rows, pinned) if len(pinned) else rows
@@ -147,6 +161,85 @@ class Searcher:
             yield db, self._indexes.get(db, *(visible_personas(db, persona_id) if joined else [persona_id]))
 
 
+def likely_rows(
+    index: Index, lexical: Scores, dense: DenseScores, as_of: datetime, during: Sequence[TimeSpan], wanted: int
+) -> Rows:
+    """The rows to score, ascending: all known at `as_of` or, where they exceed a segment, the likely ones.
+
+    Those are of each store the best by meaning and by words, among all that held then and, with `during`, among the
+    memories of those times. `wanted` is how many of each store will be ranked.
+
+        index of n = 1,000,000 rows, 2 views
+        lexical (2, n)           BM25 of all rows
+        dense.coarse (2, n)      about the cosine of all rows, from 96 of 384 coordinates
+        per store and view       300 best of lexical; 3000 best of coarse, of which the 300 best by cosine
+        result (m,)              their rows and the turns next to them, ascending; m is some thousands
+    """
+    known = index.known_at(as_of)
+    if len(index) <= MAX_ROWS:
+        return np.flatnonzero(known)
+    kept = max(KEPT, 3 * wanted)
+    valid = known.copy()
+    valid[index.closed_rows[index.closed_at <= as_of.timestamp()]] = False
+    selected = np.zeros(len(index), dtype=np.bool_)
+    for mask in (valid, known & index.overlapping(during)) if during else (valid,):
+        large: list[tuple[Mask, Rows]] = []  # the stores with more rows than are kept
+        for store in range(len(STORES)):
+            of_store = mask & (index.stores == store)
+            rows = np.flatnonzero(of_store)
+            if len(rows) > kept:
+                large.append((of_store, rows))
+            else:
+                selected[rows] = True
+        for view in range(len(lexical)) if large else ():
+            for of_store, rows in large:
+                selected[_best(of_store, rows, lexical[view], kept)] = True
+            for rows in _nearest(large, dense, view, kept):
+                selected[rows] = True
+    _add_neighbours(selected, index)
+    return np.flatnonzero(selected & known)
+
+
+def _nearest(stores: Sequence[tuple[Mask, Rows]], dense: DenseScores, view: int, kept: int) -> Iterator[Rows]:
+    """For each store (its mask and rows), about `kept` rows of the best cosine to a view."""
+    by_store = [_best(of_store, rows, dense.coarse[view], max(COARSE, kept)) for of_store, rows in stores]
+    together = np.sort(np.concatenate(by_store), kind="stable")  # one pass over the segments for all stores
+    cosine = dense.cosine(together, slice(view, view + 1))[0]
+    for rows in by_store:
+        of_rows = cosine[np.searchsorted(together, rows)]
+        yield rows[of_rows >= _cutoff(of_rows[_sample(kept)])]
+
+
+def _best(mask: Mask, rows: Rows, scores: NDArray[Any], count: int) -> Rows:
+    """About `count` of the rows (those of the mask) with the best scores; `scores` and `mask` have shape (n,)."""
+    cutoff = _cutoff(scores[rows[_sample(count)]])
+    if len(rows) < len(scores) // 8:
+        return rows[scores[rows] >= cutoff]
+    return np.flatnonzero(mask & (scores >= cutoff))  # gathering the scores of most rows would take ten times as long
+
+
+def _sample(count: int) -> slice:
+    """Every k-th row, so that the best `SAMPLE_TOP` of them stand for the best `count` of all."""
+    return slice(None, None, max(1, count // SAMPLE_TOP) | 1)  # an odd step, because sessions may repeat a pattern
+
+
+def _cutoff(sample: NDArray[Any]) -> float:
+    """The `SAMPLE_TOP`-th best score of a sample; with fewer above zero, the smallest positive number."""
+    above = sample[sample > 0]
+    if len(sample) <= SAMPLE_TOP or len(above) < SAMPLE_TOP:
+        return float(np.finfo(sample.dtype).smallest_subnormal)
+    return float(np.partition(above, -SAMPLE_TOP)[-SAMPLE_TOP])
+
+
+def _add_neighbours(selected: Mask, index: Index) -> None:
+    """Select the turns next to those selected."""
+    rows = np.flatnonzero(selected)
+    places = np.searchsorted(index.turns, rows[index.stores[rows] == DIALOGUE])
+    for step in (*range(-NEIGHBOURS, 0), *range(1, NEIGHBOURS + 1)):
+        neighbours = places + step
+        selected[index.turns[neighbours[(neighbours >= 0) & (neighbours < len(index.turns))]]] = True
+
+
 def _rank(
     candidates: Candidates,
     scores: Breakdown,
@@ -166,7 +259,7 @@ def _rank(
     best = _best_of_each_store(candidates, total_if_valid, settings.k)
     if subject.sure_spans:
         # A fact that is no longer valid was valid then: "where did I live in March?"
-        at_the_time = overlapping(candidates.starts, candidates.ends, subject.sure_spans)
+        at_the_time = overlapping(candidates.columns.starts, candidates.columns.ends, subject.sure_spans)
         best |= _best_of_each_store(candidates, np.where(at_the_time, total, -1.0), settings.k)
     best |= set(np.flatnonzero(pinned & valid).tolist())
     ranked = _best_of_each_store(candidates, total_if_valid, settings.depth) - best
@@ -181,7 +274,7 @@ def _best_of_each_store(candidates: Candidates, scores: Scores, k: int) -> set[i
     """Places of the k best candidates of each store whose score is above zero; of equal ones the older."""
     chosen: set[int] = set()
     for store in range(len(STORES)) if k else ():
-        places = np.flatnonzero((candidates.stores == store) & (scores > 0))
+        places = np.flatnonzero((candidates.columns.stores == store) & (scores > 0))
         if k < len(places):  # a tenth of the time of sorting them all
             places = places[scores[places] >= np.partition(scores[places], -k)[-k]]
         chosen.update(places[np.argsort(-scores[places], kind="stable")][:k].tolist())

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from functools import lru_cache
+from pathlib import Path
 
 import Stemmer
 
@@ -11,19 +12,7 @@ CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:['’][^\W\d_{CJK}]+)*")
 _IS_CJK = re.compile(rf"[{CJK}]")
 
-FUNCTION_WORDS = frozenset(
-    """
-    a about after all also am an and any are as at be because been before being both but by can could did do does doing
-    done for from get got had has have having he her here hers him his how i if in into is it its just may me might mine
-    more most much must my no nor not of off on once one or other our ours out over own shall she should so some such
-    than that the their theirs them then there these they this those to too under until up us very was we were what
-    when where which while who whom whose why will with would you your yours i'm i've i'd i'll you're it's that's don't
-    didn't doesn't isn't wasn't aren't weren't haven't hasn't hadn't won't wouldn't can't couldn't
-    what's who's where's when's how's why's there's here's he's she's we're they're you've we've they've
-    whats whos wheres whens hows whys im ive thats theres dont didnt doesnt isnt wasnt arent werent havent hasnt hadnt
-    wont wouldnt cant couldnt youre theyre weve theyve youve
-    """.split()
-)
+FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
 """English words of the closed classes: they carry no content in a question."""
 
 MAX_QUERY_TERMS = 64

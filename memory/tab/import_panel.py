@@ -16,14 +16,8 @@ from memory.formatting import clip, format_count, without_folders
 from memory.ingest import FileSummary, HistorySummary
 from memory.progress import Task
 from memory.search.indexer import Indexer
-from memory.tab.parts import PRIVATE, TaskPanel, Update, error_box, hint, render
+from memory.tab.parts import PRIVATE, TaskPanel, Update, error_box, look, render
 from memory.types import Persona
-
-ABOUT = (
-    "Drop an export from ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern, WhatsApp or Telegram (zipped or not), a "
-    "character card, a Memoir export, a benchmark file or a plain transcript. The format is detected automatically."
-)
-
 
 APART = "Keep apart"
 APART_INFO = "What is said here is not known elsewhere, and what is said elsewhere not here."
@@ -43,21 +37,12 @@ class ImportPanel:
         self.imported: gr.State = gr.State(None)
         self.has_choice: gr.State = gr.State(False)
         self.asks_user: gr.State = gr.State(False)
-        gr.HTML(hint(ABOUT))
+        gr.HTML(render("about_import.html"))
         self.file = gr.File(show_label=False, height=120, elem_classes="memoir-drop", elem_id="upload")
         self.preview = gr.HTML(padding=False, elem_id="upload-found")
-        self.choice = gr.Dropdown(
-            label="Chat histories to import", multiselect=True, filterable=True, visible=False, elem_id="upload-choose"
-        )
-        self.user = gr.Radio(
-            label="Which one are you?",
-            info="A persona of its own gets the name of the other person.",
-            visible=False,
-            elem_id="upload-user",
-        )
-        self.place = gr.Radio(
-            PLACES, value=INTO_MEMORY, label="Import", info=ABOUT_PLACES, visible=False, elem_id="upload-place"
-        )
+        self.choice = gr.Dropdown(**look("upload-choose"))
+        self.user = gr.Radio(**look("upload-user"))
+        self.place = gr.Radio(PLACES, value=INTO_MEMORY, info=ABOUT_PLACES, **look("upload-place"))
         self.apart = gr.Checkbox(False, label=APART, info=APART_INFO, visible=False, elem_id="upload-apart")
         self.everything = gr.Checkbox(label="Import all", visible=False, elem_id="upload-all")
         self.start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")

@@ -12,12 +12,11 @@ from markupsafe import Markup
 
 from memory.bank import corrections
 from memory.bank.bank import Bank
-from memory.bank.corrections import ChangeKind
 from memory.bank.queries.deletion import select_memories
 from memory.dates.expressions import describe_span
 from memory.forgetting import forget
 from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, memory_date, parse_date
-from memory.tab.parts import PRIVATE, Confirm, Update, empty_state, render
+from memory.tab.parts import PRIVATE, TEXTS, Confirm, Update, empty_state, render
 from memory.types import SEMANTIC, SUMMARY, Memory, Session, Turn
 
 MAX_FURTHER = 5
@@ -32,15 +31,6 @@ QUOTED_LINE = re.compile(r"[^:\n]{1,80}: ")
 REACH = 30
 """Turns shown before and after the source of a memory."""
 
-CHANGE_NAMES: Mapping[ChangeKind, str] = {
-    "edit": "the edit of {memory}",
-    "wrong": "marking {memory} as wrong",
-    "pin": "pinning {memory}",
-    "unpin": "unpinning {memory}",
-    "merge": "the merge into {memory}",
-}
-"""What the undo button says of each change."""
-
 Changed = tuple[int, str]
 """The id of the memory to show after a change, and a mark that no other change has."""
 
@@ -52,7 +42,7 @@ def kind_name(memory: Memory) -> str:
     return "Key lines" if QUOTED_LINE.match(memory.text) else "Summary"
 
 
-def render_memory(bank: Bank, memory: Memory, reach: int) -> Markup:
+def render_memory(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
     """Render the card of a memory and its origin, with `reach` turns before and after each source turn."""
     return render_card(bank, memory) + render_origin(bank, memory, reach)
 
@@ -91,13 +81,13 @@ def _values(memory: Memory, successors: Sequence[Memory]) -> dict[str, str]:
     }
 
 
-def render_origin(bank: Bank, memory: Memory, reach: int) -> Markup:
+def render_origin(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
     """Render the conversation around the source turns of a memory, and the answers that relied on it."""
     uses = bank.citing_answers(memory.persona_id, memory.id, MAX_USES)
     return render("memory_origin.html", sources=render_sources(bank, memory, reach), uses=uses)
 
 
-def render_sources(bank: Bank, memory: Memory, reach: int) -> Markup:
+def render_sources(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
     """Render the conversations that a memory comes from, its source turns marked; the earliest first."""
     turns = bank.sources(memory.persona_id, memory.id)
     quotes, cited = bank.quotes(memory.persona_id, memory.id), {turn.id for turn in turns}
@@ -184,7 +174,7 @@ class MemoryDetail:
         """Show a memory."""
         return {
             self.card: render_card(self.bank, memory),
-            self.origin: render_origin(self.bank, memory, REACH),
+            self.origin: render_origin(self.bank, memory),
             self.selected: memory.id,
             self.result: "",
             **self._offer(True),
@@ -210,7 +200,7 @@ class MemoryDetail:
         ids = [last.memory_id] if last else []
         changed = self.bank.memories_by_id(persona_id, ids) if persona_id is not None else []
         named = f"“{clip(changed[0].text, 40)}”" if changed else "a memory"
-        undo = f"Undo {CHANGE_NAMES[last.kind].format(memory=named)}" if last else ""
+        undo = f"Undo {TEXTS['changes'][last.kind].format(memory=named)}" if last else ""
         is_of_other = memory is not None and last is not None and memory.id not in (last.memory_id, last.other_id)
         duplicates = ", ".join(f"No. {each.id}" for each in same)
         return {

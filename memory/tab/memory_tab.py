@@ -20,7 +20,7 @@ from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
 from memory.tab.memory_card import Changed, MemoryDetail, kind_name
 from memory.tab.panels import ExportPanel, ForgetPanel, JournalPanel, PersonaPanel
-from memory.tab.parts import PRIVATE, UNCHANGED, Pager, Update, empty_state, render
+from memory.tab.parts import PRIVATE, UNCHANGED, Pager, Update, empty_state, look, render
 from memory.tab.plots import PlotsPanel
 from memory.types import SUMMARY, Memory, TimeSpan
 
@@ -203,9 +203,7 @@ class MemoryList:
         """The values of the filters that the table shows."""
         with gr.Row(elem_classes="memoir-filters"):
             self.persona = gr.Dropdown(label="Persona", scale=1, min_width=170, elem_id="memory-persona")
-            self.text = gr.Textbox(
-                label="Search", placeholder="Words or meaning", scale=1, min_width=180, elem_id="memory-search"
-            )
+            self.text = gr.Textbox(**look("memory-search"))
             kinds = [(label, kind) for kind, label in KINDS.items()]
             self.kind = gr.Dropdown(kinds, value="", label="Kind", scale=1, min_width=215, elem_id="memory-kind")
             self.since = gr.DateTime(label="From", include_time=False, type="string", scale=1, min_width=175)

@@ -27,6 +27,7 @@ from memory.tab.parts import (
     build_table,
     error_box,
     hint,
+    look,
     read_picture,
     render,
 )
@@ -37,13 +38,6 @@ NO_PERSONA = "There is no persona yet. Create one in Chat."
 PAGE = 20
 """Entries of a page of the journal."""
 
-ABOUT_EXPORT = (
-    "An export is a text file with all conversations and memories of one persona, or of all of them. To bring it back, "
-    "choose “Import” in Chat. A backup is a copy of your bank, the file that "
-    "holds everything; restore it with “python -m memory restore”."
-)
-ABOUT_JOURNAL = "What was stored, recalled and forgotten, when, and by whom. The text itself is never logged."
-
 
 class ForgetPanel:
     """Forgets all before a date or all that mentions something; `forgotten` gets a new value each time it did."""
@@ -53,22 +47,15 @@ class ForgetPanel:
         self.forgotten: gr.State = gr.State(0)
         with gr.Accordion("Forget in bulk", open=False, elem_id="forget-more"):
             with gr.Row(elem_classes="memoir-filters"):
-                words = gr.Textbox(
-                    label="Everything that mentions",
-                    placeholder="A word or a name",
-                    min_width=200,
-                    elem_id="forget-mentions",
-                )
-                before = gr.Textbox(
-                    label="Or everything from before", placeholder="8 May 2023", min_width=200, elem_id="forget-before"
-                )
-                look = gr.Button("Preview", scale=0, min_width=190, elem_id="forget-look")
+                words = gr.Textbox(**look("forget-mentions"))
+                before = gr.Textbox(**look("forget-before"))
+                preview = gr.Button("Preview", scale=0, min_width=190, elem_id="forget-look")
             self.confirm = Confirm("forget")
             self.task = TaskPanel("forget")
             self.result = gr.HTML(padding=False, elem_id="forget-result")
         fields = [persona, words, before]
         outputs = [*self.confirm.outputs, self.result, *self.task.outputs]
-        gr.on([look.click, words.submit, before.submit], self.show_preview, fields, outputs, **PRIVATE)
+        gr.on([preview.click, words.submit, before.submit], self.show_preview, fields, outputs, **PRIVATE)
         # Only what was previewed may be forgotten, so any other input hides the button.
         self.confirm.close_on(words.input, before.input, persona.input)
         self.confirm.sure.click(self.forget, [*fields, self.forgotten], [*outputs, self.forgotten], **PRIVATE)
@@ -113,7 +100,7 @@ class ExportPanel:
     def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
         self.bank = bank
         with gr.Accordion("Export and backup", open=False, elem_id="take"):
-            gr.HTML(hint(ABOUT_EXPORT), padding=False)
+            gr.HTML(render("about_export.html"), padding=False)
             with gr.Row():
                 one = gr.Button("Export this persona", min_width=170, elem_id="take-persona")
                 everything = gr.Button("Export everything", min_width=170, elem_id="take-bank")
@@ -130,11 +117,9 @@ class ExportPanel:
     def export_persona(self, persona_id: int | None, request: gr.Request) -> Iterator[Update]:
         """Export the persona that is chosen."""
 
-        def make(task: Task) -> Path:
-            persona = self.bank.persona(_required(persona_id))
-            return self._export([persona], persona.name, task)
-
-        yield from self._offer(request, "Exporting this persona", make)
+        persona = self.bank.persona(_required(persona_id))
+        title = "Exporting this persona"
+        yield from self._offer(request, title, lambda task: self._export([persona], persona.name, task))
 
     def export_all(self, request: gr.Request) -> Iterator[Update]:
         """Export all personas."""
@@ -171,7 +156,7 @@ class JournalPanel:
     def __init__(self, bank: Bank) -> None:
         self.bank = bank
         with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
-            gr.HTML(hint(ABOUT_JOURNAL), padding=False)
+            gr.HTML(render("about_journal.html"), padding=False)
             self.table = build_table("journal-table", "Journal", journal.HEADINGS, show_label=False, max_height=480)
             self.pages = Pager("journal", PAGE, "Newer", "Older")
             download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
@@ -212,12 +197,8 @@ class PersonaPanel:
             with gr.Row(elem_classes="memoir-filters"):
                 self.name = gr.Textbox(label="Name", max_length=80, min_width=200, elem_id="persona-new-name")
                 rename = gr.Button("Rename", scale=0, min_width=120, elem_id="persona-rename")
-                delete = gr.Button(
-                    "Delete this persona", variant="stop", scale=0, min_width=190, elem_id="persona-delete"
-                )
-            self.description = gr.Textbox(
-                label="Description", lines=2, max_length=MAX_CHARACTERS, elem_id="persona-about"
-            )
+                delete = gr.Button(**look("persona-delete"))
+            self.description = gr.Textbox(max_length=MAX_CHARACTERS, **look("persona-about"))
             self.card = CardFields("persona-edit")
             save = gr.Button("Save changes", size="md", scale=0, min_width=160, elem_id="persona-save")
             self.confirm = Confirm("persona-delete", "Delete for good")

@@ -3,6 +3,7 @@
 Pictures and templates are in assets/web. Templates are rendered as HTML, every value escaped.
 """
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -37,17 +38,6 @@ LOGO, USER_AVATAR, PERSONA_AVATAR = PICTURES = tuple(
 )
 """The files that every page serves; all others that it serves are downloads of its user."""
 
-COLOURS: Mapping[Store, str] = {
-    "profile": "#4f86b5",
-    "relationship": "#b8577a",
-    "world": "#5d9455",
-    "event": "#c08a2e",
-    "dialogue": "#8474b8",
-}
-"""The stores' colours, of a middle tone that shows on a light and on a dark page."""
-
-QUIET, RULE = "#8a7f6c", "rgba(150,138,118,.25)"
-
 TICK = 0.4
 """Seconds between two updates of the progress; a task that ends within the first shows none."""
 
@@ -70,21 +60,21 @@ _environment.filters |= {
     "memory_date": memory_date,
 }
 
-CARD_FIELDS: dict[str, dict[str, Any]] = {
-    "scenario": {
-        "label": "Scenario",
-        "lines": 2,
-        "info": "Where and when your chats take place. Used by a chat model.",
-    },
-    "first_message": {"label": "First message", "lines": 2, "info": "Opens a new chat. {{user}} stands for your name."},
-    "examples": {
-        "label": "Example dialogue",
-        "lines": 4,
-        "info": "How the persona talks. Used by a chat model.",
-        "placeholder": "{{user}}: How was your day?\n{{char}}: Long. The bees swarmed twice.",
-    },
-}
-"""The texts by their names in a `Persona`, in the order of a `PersonaDraft`, and how each field looks."""
+_SCREEN = tomllib.loads(Path(__file__).with_name("screen.toml").read_text("utf-8"))
+
+CARD_FIELDS: dict[str, dict[str, Any]] = _SCREEN["card_fields"]
+"""The texts of a persona by their names in a `Persona`, and how each field looks."""
+
+COLOURS: Mapping[Store, str] = _SCREEN["colours"]
+QUIET, RULE = _SCREEN["figure"]["font"]["color"], _SCREEN["figure"]["xaxis"]["gridcolor"]
+
+TEXTS: Mapping[str, Mapping[str, str]] = _SCREEN["texts"]
+"""What the screen says of things that have a name in the code, by kind."""
+
+
+def look(elem_id: str) -> dict[str, Any]:
+    """The id of a component and how it looks."""
+    return {"elem_id": elem_id, **_SCREEN["components"][elem_id]}
 
 
 def render(template: str, /, **values: object) -> Markup:
@@ -111,11 +101,6 @@ def error_box(text: str) -> Markup:
     return render("error_box.html", text=text)
 
 
-def heading(text: str) -> Markup:
-    """Render the heading of a section."""
-    return render("heading.html", text=text)
-
-
 def progress_bar(title: str, steps: list[str], share: float, label: str = "") -> Markup:
     """Render a progress bar with what to say beside its title; `share` is 0..1, `label` its name for screen readers."""
     return render("progress_bar.html", title=title, steps=steps, share=share, label=label or title)
@@ -125,19 +110,7 @@ def new_figure(height: int) -> "Figure":
     """A figure of this height in pixels, as wide as its place."""
     from plotly.graph_objects import Figure  # takes half a second to import, and only plots need it
 
-    return Figure(
-        layout={
-            "height": height,
-            "margin": {"l": 10, "r": 10, "t": 28, "b": 10},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"color": QUIET, "size": 13},
-            "legend": {"orientation": "h", "y": 1.14, "x": 0},
-            "xaxis": {"gridcolor": RULE},
-            "yaxis": {"gridcolor": RULE, "automargin": True},
-            "dragmode": False,
-        }
-    )
+    return Figure(layout=_SCREEN["figure"] | {"height": height})
 
 
 def build_table(
@@ -166,6 +139,11 @@ def build_table(
         elem_classes="memoir-table" if clickable else "memoir-plain-table",
         **{"max_height": 460, **more},
     )
+
+
+def table(elem_id: str) -> gr.Dataframe:
+    """Build a table that looks as screen.toml says."""
+    return build_table(elem_id, **_SCREEN["tables"][elem_id])
 
 
 class Confirm:
@@ -297,8 +275,8 @@ class CardFields:
         with gr.Accordion("More about the persona", open=False, elem_id=f"{elem_id}-more"):
             self.inputs = [
                 # With a value: Gradio sends None for a field that was never on the screen.
-                gr.Textbox("", max_length=MAX_CHARACTERS, elem_id=f"{elem_id}-{name.replace('_', '-')}", **look)
-                for name, look in CARD_FIELDS.items()
+                gr.Textbox("", max_length=MAX_CHARACTERS, elem_id=f"{elem_id}-{name.replace('_', '-')}", **options)
+                for name, options in CARD_FIELDS.items()
             ]
 
             self.picture = gr.File(

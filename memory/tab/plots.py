@@ -19,7 +19,7 @@ from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Months, Tie
 from memory.bank.relations import YOU
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
-from memory.tab.parts import COLOURS, PRIVATE, QUIET, RULE, Update, heading, hint, new_figure
+from memory.tab.parts import COLOURS, PRIVATE, QUIET, RULE, Update, hint, look, new_figure, render
 from memory.types import STORES, Memory
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ class PlotsPanel:
         self.is_open: gr.State = gr.State(False)
         with gr.Accordion("Plots", open=False, elem_classes="memoir-trace", elem_id="memory-pictures") as fold:
             dated = [_build_plot("timeline"), _build_plot("holdings")]
-            self.as_of = gr.Textbox(
-                label="Relationships as of (optional)", placeholder="8 May 2023", elem_id="picture-as-of"
-            )
+            self.as_of = gr.Textbox(**look("picture-as-of"))
             self._plots = [*dated, _build_plot("people")]
         self._inputs: list[Any] = [persona, self.as_of]
         self._outputs: list[Any] = [self.is_open, *chain(*self._plots)]
@@ -83,7 +81,7 @@ class PlotsPanel:
         shown: Update = {self.is_open: True}
         for (text, plot), (title, figure, description) in zip(self._plots, drawn, strict=True):
             shown[plot] = gr.Plot(figure, visible=figure is not None)
-            shown[text] = heading(title) + hint(description)
+            shown[text] = render("heading.html", text=title) + hint(description)
         return shown
 
     def redraw(self, persona_id: int | None, as_of: str | None, is_open: bool) -> Update:

@@ -1,4 +1,4 @@
-"""Read and write the rows that search is built from: index terms, pinned memories, keys and their vectors.
+"""Read and write the rows that search is built from, and how far the bank is: what was read may be older.
 
 `db` is a connection of the caller's, so that all that is read belongs to one state of the bank. `after` and `before`
 bound the ids of memories; both are exclusive.
@@ -6,6 +6,7 @@ bound the ids of memories; both are exclusive.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlite_utils import Database
 
@@ -15,6 +16,35 @@ _WITHOUT_VECTOR = """
 FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?
 AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key_hash = m.key_hash AND v.model = ?)
 """
+
+_BANK_STATE = """
+SELECT value, rewritten, (SELECT coalesce(max(id), 0) FROM vectors), coalesce(j.id, 0), j.at
+FROM revision LEFT JOIN journal j ON j.id = (SELECT max(id) FROM journal)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BankState:
+    """How often the bank was written to, how many rows were changed or deleted, the id of the newest vector, and the id
+    and time of the last entry of the journal.
+    """
+
+    revision: int
+    rewritten: int
+    newest_vector: int
+    entry: int
+    entry_at: str | None
+
+    @classmethod
+    def read(cls, db: Database) -> "BankState":
+        """The state of the bank now."""
+        return cls(*db.conn.execute(_BANK_STATE).fetchone())
+
+    def precedes(self, db: Database, state: "BankState") -> bool:
+        """Whether the bank went on from this state to that of now, and its file was not replaced by another bank's."""
+        query = "SELECT at FROM journal WHERE id = ?"
+        same = self.entry == 0 or db.conn.execute(query, (self.entry,)).fetchone() == (self.entry_at,)
+        return same and self.revision <= state.revision
 
 
 def persona_ids(db: Database) -> list[int]:

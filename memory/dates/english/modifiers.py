@@ -4,37 +4,26 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Literal
 
 from memory.dates import calendar, rules
-from memory.dates.calendar import DAY, Stretch, Tense, run_of_days, unit_at
-from memory.dates.rules import CLOCK, COUNT, FULL_WEEKDAY, PART, Kind, Match, Resolve, compile_spaced
+from memory.dates.calendar import DAY, PATTERNS, Stretch, Tense, run_of_days, unit_at
+from memory.dates.rules import Match, Resolve, compile_pattern
 
 Change = Callable[[Match, Stretch], Stretch | None]
 Wrap = Callable[[Match, Resolve], Resolve]
 
-EVERY_KIND: frozenset[Kind] = frozenset({"plain", "recurring", "count"})
-
 
 @dataclass(frozen=True, slots=True)
 class Modifier:
-    """A pattern next to a time, the kinds of time it applies to, and how it changes the time's resolver.
+    """A pattern next to a time, the kind of time it applies to, and how it changes the time's resolver.
 
     The new resolver returns None for a stretch that the modifier does not apply to ("early" and a day).
     """
 
     pattern: re.Pattern[str]
     wrap: Wrap
-    kinds: frozenset[Kind] = EVERY_KIND
-
-
-def prefix(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
-    """Compile a modifier before a time; a space matches any run of spaces."""
-    return Modifier(compile_spaced(rf"(?<!\w)(?:{pattern})\Z"), wrap, kinds)
-
-
-def suffix(pattern: str, wrap: Wrap, kinds: frozenset[Kind] = EVERY_KIND) -> Modifier:
-    """Compile a modifier after a time; a space matches any run of spaces."""
-    return Modifier(compile_spaced(rf"(?:{pattern})(?!\w)"), wrap, kinds)
+    kind: Literal["any", "recurring", "count"]
 
 
 def transforming(change: Change) -> Wrap:
@@ -50,7 +39,6 @@ def transforming(change: Change) -> Wrap:
     return wrap
 
 
-@transforming
 def third_of(match: Match, stretch: Stretch) -> Stretch | None:
     """The "early", "mid" or "late" third: of a month by tens of days, of a year by months, of a week by days."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"].lower().split()[0], 2)
@@ -67,7 +55,6 @@ def third_of(match: Match, stretch: Stretch) -> Stretch | None:
     return Stretch(edges[third], edges[third + 1], sure=False)
 
 
-@transforming
 def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
     """Resolve "the first week of", "the last two days of", "the second Friday of"."""
     part = _nth_unit(match, stretch)
@@ -111,7 +98,6 @@ def _block(stretch: Stretch, nth: int, size: int, unit: calendar.Unit = "span", 
     return Stretch(moved(stretch.start, size * (nth - 1)), moved(stretch.start, size * nth), unit)
 
 
-@transforming
 def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:
     """Resolve "the week of", "the day before", "the Sunday after" a time."""
     unit, way = match["unit"].lower(), match["way"].lower().split()[0]
@@ -136,7 +122,6 @@ def _days_from(first: datetime, unit: str) -> Stretch:
     return run_of_days(first, 2, "weekend") if unit == "weekend" else calendar.day_at(first)
 
 
-@transforming
 def distance_from(match: Match, stretch: Stretch) -> Stretch | None:
     """Resolve "two days before", "a week after" a time."""
     least, most = rules.count_of(match["count"])
@@ -147,13 +132,11 @@ def distance_from(match: Match, stretch: Stretch) -> Stretch | None:
     return away if least == most else replace(away, unit="span")
 
 
-@transforming
 def part_of_day_of(match: Match, stretch: Stretch) -> Stretch | None:
     """The morning, afternoon, evening or night of a day."""
     return calendar.part_of_day(stretch.start, match["part"].lower()) if _is_day(stretch) else None
 
 
-@transforming
 def clock_time_of(match: Match, stretch: Stretch) -> Stretch | None:
     """The minute of a day at "13:56", the hour at "5 pm"."""
     clock = re.sub(r"[\s.]", "", match["clock"].lower())
@@ -163,10 +146,7 @@ def clock_time_of(match: Match, stretch: Stretch) -> Stretch | None:
         hour = hour % 12 + (12 if clock.endswith("pm") else 0)
     if not _is_day(stretch) or hour > 24 or minute > 59:
         return None
-    start = stretch.start + timedelta(hours=hour, minutes=minute)
-    if ":" in clock:
-        return Stretch(start, start + timedelta(minutes=1), "minute")
-    return Stretch(start, start + timedelta(hours=1), "hour")
+    return calendar.clock_span(stretch.start + timedelta(hours=hour, minutes=minute), minutes=":" in clock)
 
 
 def _is_day(stretch: Stretch) -> bool:
@@ -187,54 +167,19 @@ def within_unit(match: Match, resolve: Resolve) -> Resolve:
     return resolved
 
 
-@transforming
 def mark_vague(match: Match, stretch: Stretch) -> Stretch:
     """The same stretch, marked as vague ("around May", "almost two years ago")."""
     return replace(stretch, sure=False)
 
 
-RECURRING: frozenset[Kind] = frozenset({"recurring"})
-COUNTED: frozenset[Kind] = frozenset({"count"})
-NTH = r"first|second|third|fourth|fifth|last|final|1st|2nd|3rd|4th|5th"
+def _compile(table: str, begins: str, ends: str) -> tuple[Modifier, ...]:
+    wraps = {within_unit.__name__: within_unit}
+    return tuple(
+        Modifier(
+            compile_pattern(f"{begins}(?:{pattern}){ends}"), wraps.get(name) or transforming(globals()[name]), kind
+        )
+        for name, kind, pattern in PATTERNS["rules"][table]
+    )
 
-OF_DAY = "day|night|week|weekend|month|year|morning|afternoon|evening"
 
-PREFIXES = (
-    prefix(
-        r"(?:the )?(?:very )?(?P<third>early|mid|late|(?:beginning|start|middle|end) of)(?: |-)(?:the |in )?",
-        third_of,
-    ),
-    prefix(
-        rf"(?:the )?(?P<nth>{NTH}) (?:(?P<count>{COUNT}) )?"
-        rf"(?P<unit>day|week|weekend|month|half|quarter|{FULL_WEEKDAY})s? (?:of|in) (?:the )?",
-        nth_part_of,
-    ),
-    prefix(
-        rf"(?P<count>{COUNT}) (?P<unit>day|week|month|year)s? (?P<way>before|after|prior to) (?:the )?",
-        distance_from,
-    ),
-    prefix(
-        rf"the (?P<unit>{OF_DAY}|{FULL_WEEKDAY}) (?P<way>before|after|following|of|prior to|preceding) (?:the )?",
-        neighbour_of,
-    ),
-    prefix(
-        r"(?P<ago>)(?P<which>last|this|next) (?P<unit>year|month|week)(?:['’]s|,? (?:in|on|at|during))? (?:the )?",
-        within_unit,
-        RECURRING,
-    ),
-    prefix(r"(?:about|almost|nearly|(?:just )?(?:over|under)|more than|less than|at least) ", mark_vague, COUNTED),
-    prefix(
-        r"(?:around|roughly|approximately|circa|probably|maybe|perhaps|sometime(?: in| around| during)?) (?:the )?",
-        mark_vague,
-    ),
-)
-SUFFIXES = (
-    suffix(
-        r",? (?:of |in )?(?:the )?(?:(?P<which>last|this|next) (?P<unit>year|month|week)"
-        r"|(?P<ago>\d\d?|a|two|three|four|five) years? ago)",
-        within_unit,
-        RECURRING,
-    ),
-    suffix(rf",?(?: in the| at)? (?P<part>{PART})", part_of_day_of),
-    suffix(rf",? (?:at |around |about |@ ?)?(?P<clock>{CLOCK})", clock_time_of),
-)
+PREFIXES, SUFFIXES = _compile("prefixes", r"(?<!\w)", r"\Z"), _compile("suffixes", "", r"(?!\w)")

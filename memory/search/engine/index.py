@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from memory.bank.queries import indexing
+from memory.bank.queries.indexing import BankState
 from memory.bank.queries.memories import ended_elsewhere
 from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
-from memory.search.engine.bank_state import BankState
 from memory.search.engine.packing import Gap
-from memory.search.engine.postings import bm25, term_code
+from memory.search.engine.postings import bm25, frequencies, term_code
 from memory.search.engine.segments import Columns, Segment, column
 from memory.search.scoring import DIALOGUE, Candidates, Scores, overlapping
 from memory.types import SEMANTIC, STORES, SUMMARY, TimeSpan
@@ -170,12 +170,10 @@ class Index:
 
     def document_frequencies(self, terms: Sequence[str], moment: datetime) -> tuple[int, dict[str, int]]:
         """How many memories were known by that moment, and how many of them contain each of the terms."""
-        known, codes = self.known_at(moment), [term_code(term) for term in terms]
-        counts = dict.fromkeys(terms, 0)
-        for part, start in zip(self.segments, self.starts, strict=False):
-            for term, at in zip(terms, part.postings.look_up(codes), strict=True):
-                counts[term] += int(np.count_nonzero(known[part.postings.rows[at] + start]))
-        return int(np.count_nonzero(known)), counts
+        known, parts = self.known_at(moment), [s.postings for s in self.segments]
+        slices = [part.look_up([term_code(term) for term in terms]) for part in parts]
+        counts = frequencies(parts, slices, known) if parts else [0] * len(terms)
+        return int(np.count_nonzero(known)), dict(zip(terms, counts, strict=True))
 
     def candidates(self, rows: Rows, share_in_vocabulary: Scores, lexical: Scores, dense: Scores) -> Candidates:
         """The candidates at m ascending rows; `share_in_vocabulary` has shape (views,), both scores (views, m)."""
@@ -188,21 +186,10 @@ class Index:
         valid_until[at[among]] = self.closed_at[among]
         # Only turns have neighbours: no two of the places of other memories differ by one.
         places = np.where(columns.stores == DIALOGUE, np.searchsorted(self.turns, rows), -2 * (rows + 1))
-        return Candidates(
-            ids=columns.ids,
-            stores=columns.stores,
-            sessions=columns.sessions,
-            places=places,
-            valid_until=valid_until,
-            starts=columns.starts,
-            ends=np.where(np.isin(columns.stores, FACTS), valid_until, columns.ends),
-            speakers=columns.speakers,
-            by_user=columns.by_user.astype(np.bool_),
-            embedded=np.concatenate([part.embedded[of_part] for part, of_part in parts]),
-            share_in_vocabulary=share_in_vocabulary,
-            lexical=lexical,
-            dense=dense,
-        )
+        ends = np.where(np.isin(columns.stores, FACTS), valid_until, columns.ends)
+        embedded = np.concatenate([part.embedded[of_part] for part, of_part in parts])
+        columns = replace(columns, ends=ends)
+        return Candidates(columns, places, valid_until, embedded, share_in_vocabulary, lexical, dense)
 
     def split(self, rows: Rows) -> Iterator[tuple[Segment, Rows]]:
         """Ascending rows by segment, numbered within it: [3, 40000] gives [3] and [7232] of segments 0 and 1."""
@@ -281,18 +268,21 @@ class IndexCache:
         parts = [part for _, part in found if part is not None]
         current = old if old is not None and old.state.rewritten == state.rewritten else None
         for gap in packing.gaps_between(persona_id, packed):
-            parts += self._read(db, gap) if current is None else self._extend(db, gap, current)
+            if current is None:
+                parts += self._read(db, persona_id, gap.after, gap.before)
+            else:
+                parts += self._extend(db, gap, current)
         parts.sort(key=lambda part: int(part.columns.ids[0]))
         closed, retracted = (_end_times(db, persona_id, parts, kind) for kind in ("valid_to", "taken_back"))
         return Index.build(state, parts, closed, retracted)
 
-    def _read(self, db: Database, gap: Gap, after: int = 0) -> Iterator[Segment]:
-        after = max(gap.after, after)
-        return segments.read_rows(db, gap.persona_id, self.model, self.dimensions, after, gap.before, MAX_UNPACKED_ROWS)
+    def _read(self, db: Database, persona_id: int, after: int, before: int) -> Iterator[Segment]:
+        return segments.read_rows(db, persona_id, self.model, self.dimensions, after, before, MAX_UNPACKED_ROWS)
 
     def _extend(self, db: Database, gap: Gap, old: Index) -> list[Segment]:
-        """The segments of a gap from the old index, with new vectors and new rows; reads nothing else."""
-        parts = [part for s in old.segments if not s.number and len(part := s.between(gap.after, gap.before))]
+        """The segments of a gap: those of the old index that lie in it, with new vectors, and other rows."""
+        spans = [(part, part.span) for part in old.segments if not part.number]
+        parts = [part for part, (first, last) in spans if gap.after < first and last < gap.before]
         if not all(part.embedded.all() for part in parts):
             arguments = (old.state.newest_vector, self.model, gap.persona_id, gap.after, gap.before)
             new_vectors = db.conn.execute(_NEW_VECTORS, arguments).fetchall()
@@ -301,8 +291,9 @@ class IndexCache:
                 blobs = b"".join(blob for _, blob in new_vectors)
                 vectors = np.frombuffer(blobs, dtype=np.float32).reshape(len(ids), -1)
                 parts = [part.with_vectors(ids, vectors) for part in parts]
-        last = int(old.segments[-1].columns.ids[-1]) if old.segments else 0
-        for new in self._read(db, gap, last) if gap.before > last else ():
+        first = parts[0].span[0] if parts else gap.before
+        parts[:0] = self._read(db, gap.persona_id, gap.after, first)
+        for new in self._read(db, gap.persona_id, parts[-1].span[1] if parts else first, gap.before):
             parts.append(new)
             # Small ones are merged, so that there are few and each row is copied a dozen times at most.
             while len(parts) > 1 and len(parts[-2]) <= min(2 * len(parts[-1]), MAX_UNPACKED_ROWS - len(parts[-1])):

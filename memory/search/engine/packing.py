@@ -20,6 +20,7 @@ from sqlite_utils import Database
 
 from memory.bank.bank import Bank
 from memory.bank.queries import indexing
+from memory.bank.queries.indexing import BankState
 from memory.search.engine import segments
 from memory.search.engine.segments import MAX_ROWS, Segment
 from memory.search.engine.vectors import SegmentVectors
@@ -107,7 +108,7 @@ def _pack_gap(bank: Bank, model: str, dimensions: int, gap: Gap) -> Iterator[Pac
                 return
             (segment,) = segments.read_rows(db, gap.persona_id, model, dimensions, run.first - 1, run.last + 1)
             total = db.table("memories").count_where("persona_id = ?", [gap.persona_id])
-            rewritten = _rewritten(db)
+            rewritten = BankState.read(db).rewritten
         if total > MAX_ROWS:
             segment = replace(segment, vectors=SegmentVectors.packed(segment.vectors.head))
         if not _store(bank, model, gap, run, segment, rewritten):
@@ -139,7 +140,7 @@ def _store(bank: Bank, model: str, gap: Gap, run: Packed, segment: Segment, rewr
     with bank.writing() as db:
         packed = list_packed(db, gap.persona_id, model)
         overlapping = {p.number for p in packed if p.first <= run.last and p.last >= run.first}
-        if _rewritten(db) != rewritten or overlapping != covered:
+        if BankState.read(db).rewritten != rewritten or overlapping != covered:
             return False
         db.conn.executemany("DELETE FROM segments WHERE id = ?", [(number,) for number in covered])
         db.conn.execute(
@@ -147,7 +148,3 @@ def _store(bank: Bank, model: str, gap: Gap, run: Packed, segment: Segment, rewr
             (gap.persona_id, segments.kind(model), run.first, run.last, len(segment), payload),
         )
     return True
-
-
-def _rewritten(db: Database) -> int:
-    return int(db.conn.execute("SELECT rewritten FROM revision").fetchone()[0])

@@ -70,12 +70,6 @@ class Postings:
             np.concatenate([first.lengths, second.lengths]),
         )
 
-    def slice_rows(self, start: int, stop: int) -> "Postings":
-        """The index of the rows from `start` to before `stop`, numbered from 0."""
-        codes, rows, counts = self._occurrences()
-        kept = (rows >= start) & (rows < stop)
-        return _build(codes[kept], rows[kept] - start, counts[kept], self.lengths[start:stop])
-
     def _occurrences(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
         """(term code, row, count) of every term in every row, ordered by term and row."""
         codes = np.repeat(self.terms, np.diff(self.starts))
@@ -125,8 +119,8 @@ def bm25(
     codes = [term_code(term) for term in terms]
     slices_of_parts = [part.look_up(codes) for part in parts]
     counted = lengths if known is None else lengths[known]
-    frequencies = _frequencies(parts, slices_of_parts, known)
-    weights = np.array([idf(len(counted), frequency) * (K1 + 1) for frequency in frequencies])
+    containing = frequencies(parts, slices_of_parts, known)
+    weights = np.array([idf(len(counted), frequency) * (K1 + 1) for frequency in containing])
     mean = max(float(counted.mean()) if len(counted) else 0.0, 1e-9)
     start = 0
     for part, slices in zip(parts, slices_of_parts, strict=True):
@@ -142,19 +136,19 @@ def bm25(
     return scores
 
 
-def _frequencies(
+def frequencies(
     parts: Sequence[Postings], slices_of_parts: Sequence[Sequence[slice]], known: NDArray[np.bool_] | None
 ) -> list[int]:
     """How many of the known rows contain each term, given by its slices of the parts."""
-    frequencies, start = np.zeros(len(slices_of_parts[0]), dtype=np.int64), 0
+    counts, start = np.zeros(len(slices_of_parts[0]), dtype=np.int64), 0
     for part, slices in zip(parts, slices_of_parts, strict=True):
         if known is None:
-            frequencies += [at.stop - at.start for at in slices]
+            counts += [at.stop - at.start for at in slices]
         else:
             of_part = known[start : start + len(part.lengths)]
-            frequencies += [np.count_nonzero(of_part[part.rows[at]]) for at in slices]
+            counts += [np.count_nonzero(of_part[part.rows[at]]) for at in slices]
         start += len(part.lengths)
-    return [int(frequency) for frequency in frequencies]
+    return [int(count) for count in counts]
 
 
 def reference_bm25(documents: list[list[str]], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:

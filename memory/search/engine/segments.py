@@ -89,7 +89,7 @@ class Columns:
         """The rows of all parts, in order."""
         return cls(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)))
 
-    def take(self, rows: NDArray[np.intp] | slice) -> "Columns":
+    def take(self, rows: NDArray[np.intp]) -> "Columns":
         """The columns of some rows."""
         return Columns(*(getattr(self, f.name)[rows] for f in fields(self)))
 
@@ -122,19 +122,6 @@ class Segment:
     def span(self) -> tuple[int, int]:
         """The ids of the first and the last memory."""
         return int(self.columns.ids[0]), int(self.columns.ids[-1])
-
-    def between(self, after: int, before: int) -> "Segment":
-        """The rows of an unpacked segment with ids between the two, both exclusive."""
-        lo, hi = np.searchsorted(self.columns.ids, [after + 1, before])
-        if hi - lo == len(self):
-            return self
-        kept = slice(int(lo), int(hi))
-        return Segment(
-            self.columns.take(kept),
-            self.postings.slice_rows(kept.start, kept.stop),
-            self.embedded[kept],
-            SegmentVectors.unpacked(self.vectors.head[kept]),
-        )
 
     def with_vectors(self, ids: NDArray[np.int64], vectors: Vectors) -> "Segment":
         """The unpacked segment with these vectors for the memories of these ids; other ids are ignored."""

@@ -1,0 +1,272 @@
+"""Rules for English times: dates, weekdays, months, seasons, holidays, years, and what is told from now ("last week").
+
+Absolute dates go to `dateparser` (`memory.dates.absolute`). A name without a year is resolved here, because the
+result is a span and depends on "last", "this" and "next", of which the library reads only some ("last Friday", not
+"last March").
+"""
+
+import re
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from memory.dates import calendar, rules
+from memory.dates.calendar import DAY, WORDS, Stretch, Tense, run_of_days, unit_at
+from memory.dates.rules import TENS_WORDS, Match, Resolve, compile_rules
+
+DAY_WORDS: dict[str, tuple[str, int]] = WORDS["days"]
+VAGUE: dict[str, tuple[int, int]] = WORDS["vague"]
+UNAMBIGUOUS_MONTHS = frozenset("january february july september october november december".split())
+UNAMBIGUOUS_DAYS = frozenset("tue tues weds thu thur thurs".split())
+VERB_MONTHS = frozenset({"may", "march", "mar"})
+
+
+def is_habit(match: Match) -> bool:
+    """Whether the context makes it a habit ("every Friday", "on Monday mornings") or a greeting ("merry Christmas")."""
+    return bool(rules.before("habit", match) or rules.after("habit_after", match))
+
+
+def in_range(match: Match) -> bool:
+    """Whether the match is one end of a range: "between March and", "May–", "from March on"."""
+    left = rules.before("range_left", match)
+    opened = left is not None and left[0].strip().lower() in {"between", "from"}
+    if (left and not opened) or rules.after("years_right", match):
+        return True
+    right = rules.after("range_right", match)
+    if right:
+        return opened or (match[0].istitle() and not right["and"])
+    return opened and rules.after("range_on", match) is not None
+
+
+def read_day_of_year(match: Match) -> Resolve | None:
+    """Read "7 May" or "May 7th": the nearest, today included; of "Sunday 7 May", the nearest on a Sunday."""
+    word = match["month"]
+    is_clear = rules.before("before_a_date", match) or rules.after("end_of_a_time", match)
+    if word in VERB_MONTHS and match["day"].isdecimal() and not is_clear:
+        return None  # "these 3 may be enough", unlike "on 3 may"
+    month, day = rules.month_number(word), int(re.sub(r"\D", "", match["day"]))
+    of_year = partial(calendar.days_in, month=month, day=day)
+    if named := rules.CONTEXTS["weekday"].match(match[0]):
+        weekday = rules.weekday_number(named[0])
+        return lambda now, _: calendar.on_weekday(calendar.in_each_year(now, of_year), weekday, now)
+    return rules.yearly(of_year)
+
+
+def read_days_of_month(match: Match) -> Resolve | None:
+    """Read "3 to 7 May (2023)", "May 3-7", "between May 3 and 7": whole days, both ends included."""
+    month = rules.month_number(match["month"])
+    first, last = (int(re.sub(r"\D", "", match[end])) for end in ("first", "last"))
+    if first >= last or bool(match["and"]) != (match[0].lower().startswith("between")):
+        return None  # "May 10th and 17th" is two days
+    if match["year"]:
+        start = datetime(int(match["year"]), month, first)
+        return rules.fixed(Stretch(start, start.replace(day=last) + DAY))
+    return rules.yearly(lambda year: calendar.days_in(year, month, first, last))
+
+
+def read_month(match: Match) -> Resolve | None:
+    """Read a month without a year: the nearest one, or the one that "last", "this" or "next" chooses."""
+    word = match["name"].rstrip(".")
+    if match["which"]:
+        named = word[0].isupper() or word not in VERB_MONTHS
+    else:
+        named = word.lower() in UNAMBIGUOUS_MONTHS or bool(rules.before("time_preposition", match)) or in_range(match)
+    if not named or is_habit(match):
+        return None
+    month, which = rules.month_number(word), rules.choice_of(match["which"])
+    return rules.yearly(lambda year: calendar.months(year, month, 1, "month"), which)
+
+
+def read_season(match: Match) -> Resolve | None:
+    """Read "summer 2021", "last summer", "in the summer"."""
+    name, which = match["name"].lower(), rules.choice_of(match["which"])
+    if match["year"]:
+        return rules.fixed(calendar.season(int(match["year"]), name))
+    led = match["which"] or rules.before("time_preposition", match)
+    if not led or is_habit(match) or rules.after("not_a_season", match):
+        return None
+    return rules.yearly(lambda year: calendar.season(year, name), which)
+
+
+def read_holiday(match: Match) -> Resolve | None:
+    """Read "Christmas 2021", "last Easter", "at Christmas"."""
+    name, which = re.sub("['’]", "", match["name"].lower()), rules.choice_of(match["which"])
+    if match["year"]:
+        return rules.fixed(calendar.holiday(int(match["year"]), name))
+    led = rules.before("time_preposition", match) or rules.before("before_a_holiday", match)
+    if not (led or match["which"] or " " in name) or is_habit(match) or rules.after("not_a_holiday", match):
+        return None
+    return rules.yearly(lambda year: calendar.holiday(year, name), which)
+
+
+def read_weekday(match: Match) -> Resolve | None:
+    """Read a weekday: the last one that is over, unless "this", "next" or the tense of the sentence says otherwise."""
+    word = match["name"]
+    led = match["which"] or rules.before("before_a_day", match)
+    is_named = len(word) >= len("friday") or word.lower() in UNAMBIGUOUS_DAYS or (led and word.lower() != "sun")
+    if not (is_named or (word.lower() in {"mon", "fri"} and rules.after("end_of_text", match))) or is_habit(match):
+        return None
+    return rules.weekday_at(rules.weekday_number(word), rules.choice_of(match["which"]))
+
+
+def read_weekday_weeks_away(match: Match) -> Resolve | None:
+    """Read "Monday a week ago" and "two weeks ago on Friday" (the nearest to that), and "Monday week" (after the next).
+
+    None for "a few weeks ago".
+    """
+    weekday = rules.weekday_number(match["name"])
+    if not match["count"]:
+        return lambda now, tense: calendar.day_at(calendar.weekday_after(now + DAY, weekday) + 7 * DAY)
+    weeks, most = rules.count_of(match["count"])
+    if weeks != most:
+        return None
+
+    def resolve(now: datetime, tense: Tense) -> Stretch:
+        then = now - 7 * weeks * DAY
+        return calendar.day_at(then + ((weekday - then.weekday() + 3) % 7 - 3) * DAY)
+
+    return resolve
+
+
+def read_day_of_month(match: Match) -> Resolve | None:
+    """Read "the 5th" (of the month), where no noun follows."""
+    day = int(re.sub(r"\D", "", match["day"]))
+    return rules.occurrence(lambda now: calendar.days_of_month(now, day))
+
+
+def read_year(match: Match) -> Resolve | None:
+    """Read a bare year, where a preposition precedes it and no noun follows that it could count."""
+    led = rules.before("time_preposition", match) or rules.before("before_a_year", match) or in_range(match)
+    if not led or rules.before("the", match) or rules.after("after_a_year", match):
+        return None  # "the 2011 earthquake", "in 2000 steps"
+    return rules.fixed(unit_at("year", datetime(int(match["year"]), 1, 1)))
+
+
+def read_decade(match: Match) -> Resolve | None:
+    """Read "the 1990s", "the '90s", "the nineties"; two digits mean the last century from the thirties on."""
+    word = match["decade"].lower()
+    year = 20 + 10 * TENS_WORDS.index(word) if word in TENS_WORDS else int(re.sub(r"\D", "", word))
+    if year < 100 and not (match[0].lower().startswith("the") or rules.before("third", match)):
+        return None  # "in my eighties", "30s of plank"
+    if year < 100:
+        year += 1900 if year >= 30 else 2000
+    if year % 100 == 0 and year < 2000:
+        return rules.fixed(calendar.months(year, 1, 1200, "span"))  # "the 1800s" is the century
+    return rules.fixed(unit_at("decade", datetime(year, 1, 1)))
+
+
+def read_day_word(match: Match) -> Resolve:
+    """Read "yesterday", "today", "tonight", "tomorrow" and their neighbours."""
+    return rules.unit_from_now(*DAY_WORDS[" ".join(match[0].lower().split())])
+
+
+def read_the_weekend(match: Match) -> Resolve:
+    """Read "the weekend"."""
+    return rules.the_weekend
+
+
+def read_unit(match: Match) -> Resolve | None:
+    """Read "last week", "this month", "the weekend before last": whole calendar units."""
+    unit = match["unit"].lower()
+    shift = {"last": -1, "this": 0, "next": 1}[rules.choice_of(match["which"])]
+    if unit in calendar.PARTS_OF_DAY and (shift > 0 or (shift < 0 and unit in {"morning", "afternoon"})):
+        return None
+    return rules.unit_from_now(unit, shift)
+
+
+def read_unit_after_next(match: Match) -> Resolve:
+    """Read "the week before last" and "the week after next", the same for a weekday."""
+    sign = -1 if match["way"].lower().startswith("before") else 1
+    unit = match["unit"].lower()
+    weekday = rules.named_weekday(unit)
+    if weekday is None:
+        return rules.unit_from_now(unit, 2 * sign)
+    nearer = rules.occurrence(lambda now: calendar.weekdays(now, weekday), "last" if sign < 0 else "next")
+    return lambda now, tense: nearer(now + 7 * sign * DAY, tense)
+
+
+def read_distance(match: Match) -> Resolve | None:
+    """Read "two weeks ago", "a few days ago", "in three months", "a week from now"."""
+    least, most = rules.count_of(match["count"])
+    unit, sign = match["unit"].lower(), -1 if match["way"] else 1
+    if (
+        least == 0
+        or rules.before("asking_how_many", match)
+        or (not match["way"] and rules.before("done_before", match))
+    ):
+        return None  # "how many days ago", "I read it in four days"
+    if match["half"]:
+        return read_half_more(unit, sign, least)
+    weekday, sure = rules.named_weekday(unit), not rules.is_vague_count(match["count"])
+
+    def resolve(now: datetime, tense: Tense) -> Stretch:
+        if weekday is None:
+            return calendar.units_away(unit, now, sign * least, sign * most, sure=sure)
+        last = calendar.weekday_before(now, weekday) if sign < 0 else calendar.weekday_after(now + DAY, weekday)
+        return calendar.day_at(last + 7 * sign * (least - 1) * DAY)
+
+    return resolve
+
+
+def read_range_ago(match: Match) -> Resolve:
+    """Read "two or three weeks ago" and "a week or so ago": from the farther to the nearer, unsure."""
+    unit, least = match["unit"].lower(), rules.count_of(match["least"])[0]
+    most = least + 1 if match["most"].lower() == "so" else rules.count_of(match["most"])[1]
+    return lambda now, tense: replace(calendar.units_away(unit, now, -least, -most, sure=False), unit="span")
+
+
+def read_half_more(unit: str, sign: int, count: int) -> Resolve | None:
+    """Read "a year and a half ago", "a week and a half ago", and with a count of 0 "half an hour ago"."""
+    finer = {"year": ("month", 12), "week": ("day", 7), "day": ("hour", 24), "hour": ("minute", 60)}.get(unit)
+    if finer is None:
+        return None
+    return lambda now, tense: calendar.unit_away(finer[0], now, sign * (count * finer[1] + finer[1] // 2))
+
+
+def read_half(match: Match) -> Resolve | None:
+    """Read "half a year ago"."""
+    return read_half_more(match["unit"].lower(), -1, 0)
+
+
+ROLLING_DAYS = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
+ROLLING_MONTHS = {"month": 1, "year": 12, "decade": 120}
+
+
+def read_rolling(match: Match) -> Resolve:
+    """Read "the last two weeks" and "in the past year": up to today, today included; "the next" from today on."""
+    unit, counted = match["unit"].lower(), match["count"] or "one"
+    sign = 1 if rules.choice_of(match["which"]) == "next" else -1
+    count, sure = sign * rules.count_of(counted)[1], not rules.is_vague_count(counted)
+
+    def resolve(now: datetime, tense: Tense) -> Stretch:
+        today = calendar.midnight(now)
+        if unit in ROLLING_DAYS:
+            far = today + count * ROLLING_DAYS[unit] * DAY
+        else:
+            far = calendar.shift_months(today, count * ROLLING_MONTHS[unit])
+        return Stretch(min(far, today), max(far, today) + DAY, sure=sure)
+
+    return resolve
+
+
+def read_vague(match: Match) -> Resolve | None:
+    """Read "recently", "the other day", "a while ago"."""
+    far, near = VAGUE[" ".join(match[0].lower().split())]
+    if rules.before("asking_how_many", match):
+        return None  # "how long ago", "how many years ago"
+    return rules.days_ago(far, near)
+
+
+def read_this_time(match: Match) -> Resolve:
+    """Read "this time last year": about the same date."""
+    unit = match["unit"].lower()
+    spread = {"year": 15, "month": 3, "week": 1}[unit]
+
+    def resolve(now: datetime, tense: Tense) -> Stretch:
+        then = now - 7 * DAY if unit == "week" else calendar.shift_months(now, -12 if unit == "year" else -1)
+        return replace(run_of_days(then - spread * DAY, 2 * spread + 1), sure=False)
+
+    return resolve
+
+
+ENGLISH_RULES = compile_rules("english", globals())
