@@ -112,7 +112,7 @@ class Bank(BankFile):
     def choose(self, name: Choice, value: str) -> None:
         """Choose something for this bank. Vectors of another embedding model stay: the way back takes no time."""
         with self.writing() as db:
-            db.conn.execute("INSERT OR REPLACE INTO choices VALUES (?, ?)", (name, value))
+            rows.choose(db.conn, name, value)
 
     def keep_apart(self, persona_id: int, *, kept_apart: bool) -> Persona:
         """Set whether a persona is kept apart from the others.

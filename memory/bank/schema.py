@@ -91,10 +91,13 @@ COLUMNS, _DEFAULTS, _PARTS = _of_new_bank()
 """By table, its columns in their order, but for the digest, and what the values of each stand for; by table and column,
 the SQL of its default; the parts of a new bank's schema."""
 
-DIGESTED = ("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites", "changes")
-"""The tables that hold what was said or learned. Each of their rows has a `digest` of its other columns."""
+DIGESTED = (
+    *("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites", "changes"),
+    *("journal", "choices", "revision"),
+)
+"""All tables but those that are derived. Each of their rows has a `digest` of its other columns."""
 
-_CHANGING = ("personas", "sessions", "memories", "sources")
+_CHANGING = ("personas", "sessions", "memories", "sources", "revision")
 """Those of them whose rows are changed after they were inserted."""
 
 
@@ -106,8 +109,10 @@ def _digest_of(table: str, values: Iterable[str] = ()) -> str:
 
 
 def _key_of(table: str) -> list[str]:
-    """The columns of a primary key: an id, or, of a table that links rows, two ids."""
-    return ["id"] if "id" in COLUMNS[table] else list(COLUMNS[table])[:2]
+    """The columns of a primary key: an id or a name, or, of a table that links rows, two ids."""
+    if "id" in COLUMNS[table]:
+        return ["id"]
+    return {"choices": ["name"], "revision": ["rowid"]}.get(table) or list(COLUMNS[table])[:2]
 
 
 def _define_digest(conn: sqlite3.Connection) -> None:
@@ -139,6 +144,16 @@ def keep_digests(conn: sqlite3.Connection) -> None:
             f"AFTER UPDATE OF {', '.join(COLUMNS[table])} ON main.{table} WHEN old.digest = {_digest_of(table, old)} "
             f"BEGIN UPDATE {table} SET digest = {_digest_of(table, new)} WHERE {is_row}; END"
         )
+
+
+def renew_digests(conn: sqlite3.Connection, tables: Iterable[str] = DIGESTED) -> None:
+    """Take the rows of some tables for right as they are."""
+    _define_digest(conn)
+    stays = "journal_unchanged"
+    conn.execute(f"DROP TRIGGER IF EXISTS {stays}")
+    for table in tables:
+        conn.execute(f"UPDATE {table} SET digest = {_digest_of(table)}")
+    conn.execute(_PARTS[f"trigger {stays}"])
 
 
 def wrong_digests(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
@@ -216,6 +231,12 @@ def _add_digests(db: Database) -> None:
         db.conn.execute(f"ALTER TABLE {table} ADD COLUMN digest INTEGER NOT NULL DEFAULT 0")
 
 
+def _add_digests_of_journal(db: Database) -> None:
+    """Add the column to the journal and to what was chosen and counted, so that a changed bit is found there, too."""
+    for table in ("journal", "choices", "revision"):
+        db.conn.execute(f"ALTER TABLE {table} ADD COLUMN digest INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     _add_relations,
     # The numbers of citations, so that a chat can be resumed with its citations.
@@ -239,6 +260,7 @@ MIGRATIONS: tuple[str | Callable[[Database], None], ...] = (
     "ALTER TABLE turns ADD COLUMN unsupported TEXT NOT NULL DEFAULT '[]'",
     # Packed segments end with a checksum: the indexer packs again.
     "DELETE FROM segments",
+    _add_digests_of_journal,
 )
 """Append only: the first brings a bank of `FIRST_VERSION` to the version after it, and so on. A new bank is made in the
 newest shape at once, so what a migration adds stands in schema.sql, too. Never edit one that was released."""
@@ -257,10 +279,8 @@ def upgrade(db: Database, version: int) -> None:
                 db.conn.execute(migration)
             else:
                 migration(db)
-        _define_digest(db.conn)
-        for table in DIGESTED:
-            db.conn.execute(f"UPDATE {table} SET digest = {_digest_of(table)}")
     else:
         for statement in _STATEMENTS:
             db.conn.execute(statement)
+    renew_digests(db.conn)
     db.conn.execute(f"PRAGMA user_version = {newest_version()}")
