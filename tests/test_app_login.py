@@ -32,6 +32,7 @@ from graph.server.user_pages import UserPages
 from graph.tab.personas import import_sample
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_persona
+from memory.types import Quota
 from memory.users import Users
 from support.app_client import PASSWORDS
 
@@ -92,7 +93,7 @@ def test_a_page_that_nobody_uses_is_let_go_and_opened_again_with_its_limit(
     bearer = {"Authorization": f"Bearer {users.new_token('ann')}"}
     tell = {"json": {"data": ["Ida", "My kayak is called Sturmvogel.", None]}, "headers": bearer}
     assert client.post("/gradio_api/run/remember", **tell).status_code == 200
-    users.limit("ann", 100)
+    users.limit("ann", Quota(memories=100))
     monkeypatch.setattr(login_module, "KEEP_OPEN", 0.0)
     ends = time.monotonic() + 60
     while at_work() and time.monotonic() < ends:
@@ -201,6 +202,7 @@ def test_wrong_guesses_elsewhere_do_not_lock_a_user_out(users: Users) -> None:
     assert answers[:3] == [401] * 3
     assert 429 in answers
     assert run(partial(try_to_log_in, "198.51.100.1", PASSWORDS["ann"])) == 200
+    assert [address for _, address in users.logins(users.all()[0])] == ["198.51.100.1"]
 
 
 @pytest.mark.slow
