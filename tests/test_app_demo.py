@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
@@ -45,10 +46,11 @@ from memory.bank.maintenance import verify
 from memory.embedding.embedder import shared
 from memory.errors import BankFull, MemoirError
 from memory.exporting import downloads
-from memory.ingest import ingest
 from memory.forgetting.forget import forget_memories
+from memory.ingest import ingest
 from memory.search.indexer import count_pending
 from memory.types import STORES, MemoryDraft, PersonaDraft, Quota
+from tests.torture import demo as torture_demo
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -395,7 +397,6 @@ def test_a_message_that_would_be_too_many_memories_is_not_stored(
     assert ann.call("remember", "Ida", "My kayak is called Sturmvogel.", None).status_code == 200
 
 
-def test_an_import_into_a_full_bank_says_what_was_stored(tmp_path: Path) -> None:
 def test_what_is_full_of_memories_or_of_bytes_stores_no_more_but_forgets(tmp_path: Path) -> None:
     path = tmp_path / "bank.db"
     Bank(path).create_persona(PersonaDraft("Ida"))
@@ -409,6 +410,7 @@ def test_what_is_full_of_memories_or_of_bytes_stores_no_more_but_forgets(tmp_pat
     assert Bank(path).counts(1)["event"] == 1998
 
 
+def test_an_import_into_a_full_bank_says_what_was_stored(tmp_path: Path) -> None:
     bank = Bank(tmp_path / "bank.db", Quota(memories=700))
     history = tmp_path / "history.txt"
     lines = "".join(f"[2024-01-{day:02}]\n" + f"Ann: hello {day}\nBob: hello\n" * 50 for day in range(1, 20))
@@ -483,6 +485,15 @@ def test_an_answer_that_is_stopped_counts_as_an_estimate(marlow: Chat, clock: Cl
 
     run(stop_at_the_first_step)
     assert assistant._tokens._used == ANSWER_TOKENS
+
+
+@pytest.mark.slow
+def test_visitors_who_come_talk_and_leave_see_nothing_of_others_and_leave_nothing(tmp_path: Path) -> None:
+    """The torture of the demo (`python -m tests.torture demo`), in short."""
+    (outcome,) = torture_demo.run(30, Random(7), tmp_path / "demo", visitors=6, stay=10)
+    assert outcome.faults.total() == 0, outcome.examples
+    assert outcome.done["visitors"] > 1
+    assert outcome.done["requests"] > 0
 
 
 # --- around it
