@@ -17,7 +17,7 @@ from memory.cli.program import Arguments, argument, flag, number
 from memory.errors import MemoirError
 from memory.settings import BankSettings
 from memory.types import Quota
-from memory.users import UnknownUser, Users
+from memory.users import Users, find_user
 
 ABOUT_USERS = "Add, list and remove the users who can log in to the app with --auth."
 USERS = COMMANDS.add_group("user", ABOUT_USERS, ABOUT_USERS)
@@ -59,10 +59,8 @@ def _describe_use(path: Path, quota: Quota) -> str:
 def list_logins(arguments: Arguments, bank: Bank, settings: BankSettings) -> None:
     """List when users logged in and from which address, the last hundred of each."""
     users = Users(settings.home)
-    asked = (users.named(arguments.name),) if arguments.name else users.all()
-    if None in asked:
-        raise UnknownUser(f"There is no user {arguments.name!r}. `python -m memory user list` lists the users.")
-    logins = [(at, user.name, address) for user in asked if user for at, address in users.logins(user)]
+    asked = (find_user(users.all(), arguments.name),) if arguments.name else users.all()
+    logins = [(at, user.name, address) for user in asked for at, address in users.logins(user)]
     print("\n".join("\t".join(login) for login in sorted(logins)) or "no login yet")
 
 

@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -183,7 +183,7 @@ class Users:
             MemoirError: the user is gone, but not all of the bank could be deleted.
         """
         with self._editing() as users:
-            user = _find(users, name)
+            user = find_user(users, name)
             users.remove(user)
         folder = self.folder_of(user)
         if with_memory and folder.exists():
@@ -210,7 +210,7 @@ class Users:
 
     def _update(self, name: str, **fields: str | int | None) -> None:
         with self._editing() as users:
-            old = _find(users, name)
+            old = find_user(users, name)
             users[users.index(old)] = User(**(asdict(old) | fields))
 
     def _lock(self) -> FileLock:
@@ -232,7 +232,12 @@ class Users:
             new.replace(self.path)
 
 
-def _find(users: list[User], name: str) -> User:
+def find_user(users: Sequence[User], name: str) -> User:
+    """The user of that name.
+
+    Raises:
+        UnknownUser: there is none.
+    """
     user = next((u for u in users if _same_name(u.name, name)), None)
     if user is None:
         raise UnknownUser(f"There is no user {name!r}. `python -m memory user list` lists the users.")

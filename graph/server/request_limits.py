@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -238,9 +239,10 @@ class FileLimits:
             return NO_ROOM
         if self._most_megabytes is None:
             return ""
-        files = (path for path in (*self._folder.rglob("*"), self._bank) if path and path.is_file())
-        is_over = size + sum(path.stat().st_size for path in files) > self._most_megabytes * 2**20
-        return OVER_QUOTA.format(f"{self._most_megabytes:,}") if is_over else ""
+        for path in filter(None, (*self._folder.rglob("*"), self._bank)):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                size += path.stat().st_size if path.is_file() else 0
+        return OVER_QUOTA.format(f"{self._most_megabytes:,}") if size > self._most_megabytes * 2**20 else ""
 
     def _waiting(self) -> int:
         made = self._folder / downloads.FOLDER
