@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from graph.build import compiled_graph
 from graph.language.facts import forms
+from graph.models.fair_lock import USER
 from graph.nodes.persist import persist_interrupted
 from graph.state import Ask, Reading, Services, Stopped, Token, TraceLine, TurnState, until
 from graph.understanding.classifier import Classifier
@@ -84,6 +85,7 @@ class Assistant:
         trace: list[TraceLine] = []
         stop = stop or asyncio.Event()
         services = replace(self.services, stop=stop)
+        USER.set(str(services.bank.path))
         parts: Any = compiled_graph().astream(state, context=services, stream_mode=["updates", "custom"])
         begun = False  # a reply that has begun goes on to its end, which comes soon once `stop` is set
         async with kept_open(services.bank):

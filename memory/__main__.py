@@ -1,11 +1,13 @@
 """The command line of the bank: `python -m memory import|list|show|search|forget|export|backup|restore|user|...`.
 
-`user add|list|password|token|limit|remove [NAME]` manages the users who can log in to the app. A password is never an
-argument, where other users of the machine could see it.
+`user add|list|logins|password|token|limit|remove [NAME]` manages the users who can log in to the app. A password is
+never an argument, where other users of the machine could see it.
 """
 
 import getpass
+import math
 import sys
+from pathlib import Path
 
 from memory.bank import journal
 from memory.bank.bank import Bank
@@ -14,7 +16,8 @@ from memory.cli.errors import run_command
 from memory.cli.program import Arguments, argument, flag, number
 from memory.errors import MemoirError
 from memory.settings import BankSettings
-from memory.users import Users
+from memory.types import Quota
+from memory.users import Users, find_user
 
 ABOUT_USERS = "Add, list and remove the users who can log in to the app with --auth."
 USERS = COMMANDS.add_group("user", ABOUT_USERS, ABOUT_USERS)
@@ -31,12 +34,34 @@ def add(arguments: Arguments, bank: Bank, settings: BankSettings) -> None:
 
 @USERS.add("list")
 def list_users(arguments: Arguments, bank: Bank, settings: BankSettings) -> None:
-    """List the users and where their banks are."""
+    """List the users, where their banks are, what these hold, and when each logged in last."""
     users = Users(settings.home)
     for user in users.all():
-        limit = f"at most {user.most_memories:,} memories" if user.most_memories else ""
-        cells = (user.name, str(users.folder_of(user) / "bank.db"), "token" if user.token else "", limit)
-        print("\t".join(filter(None, cells)))
+        path, last = users.folder_of(user) / "bank.db", users.logins(user)[-1:]
+        login = f"last login {last[0][0]}" if last else "no login yet"
+        print("\t".join((user.name, str(path), _describe_use(path, user.quota), *["token"] * bool(user.token), login)))
+
+
+def _describe_use(path: Path, quota: Quota) -> str:
+    """What a bank holds, of how much: "550 memories of at most 5,000, 3 MB"."""
+    if not path.exists():
+        return "no bank yet"
+    try:
+        with Bank(path).reading() as db:
+            memories = db.table("memories").count
+    except MemoirError as fault:
+        return str(fault)
+    held = (memories, "memories", quota.memories), (math.ceil(path.stat().st_size / 2**20), "MB", quota.megabytes)
+    return ", ".join(f"{n:,} {unit}" + (f" of at most {most:,}" if most else "") for n, unit, most in held)
+
+
+@USERS.add("logins", argument("name", "the user; all users by default", nargs="?"))
+def list_logins(arguments: Arguments, bank: Bank, settings: BankSettings) -> None:
+    """List when users logged in and from which address, the last hundred of each."""
+    users = Users(settings.home)
+    asked = (find_user(users.all(), arguments.name),) if arguments.name else users.all()
+    logins = [(at, user.name, address) for user in asked for at, address in users.logins(user)]
+    print("\n".join("\t".join(login) for login in sorted(logins)) or "no login yet")
 
 
 @USERS.add("password", NAME)
@@ -52,12 +77,18 @@ def create_token(arguments: Arguments, bank: Bank, settings: BankSettings) -> No
     print(Users(settings.home).new_token(arguments.name))
 
 
-@USERS.add("limit", NAME, number("--memories", "how many; any number without it"))
+@USERS.add(
+    "limit",
+    NAME,
+    number("--memories", "how many the bank may hold; any number without it"),
+    number("--megabytes", "how many the bank and the uploads may take; any number without it"),
+)
 def limit(arguments: Arguments, bank: Bank, settings: BankSettings) -> None:
-    """Limit the memories of a user's bank; an open page keeps its limit until it is let go."""
-    Users(settings.home).limit(arguments.name, arguments.memories)
-    limited = f"at most {arguments.memories:,}" if arguments.memories else "any number of"
-    print(f"The bank of {arguments.name} may hold {limited} memories")
+    """Limit what a user may store; an open page keeps its limits until it is let go."""
+    quota = Quota(arguments.memories, arguments.megabytes)
+    Users(settings.home).limit(arguments.name, quota)
+    limits = [f"at most {n:,} {unit}" for n, unit in ((quota.memories, "memories"), (quota.megabytes, "MB")) if n]
+    print(f"{arguments.name} may store {' and '.join(limits) or 'any amount'}")
 
 
 @USERS.add("remove", NAME, flag("--with-memory", "delete the user's bank too"))

@@ -20,6 +20,18 @@ SEMANTIC: tuple[Store, ...] = ("profile", "relationship", "world")
 EPISODIC: tuple[Store, ...] = ("event", "dialogue")
 
 
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The memories that a user's bank may hold, and the MiB that it and the user's uploads may take; None for any."""
+
+    memories: int | None = None
+    megabytes: int | None = None
+
+
+NO_QUOTA = Quota()
+"""Any number of both."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class TimeSpan:
     """A half-open span of time: `start` belongs to it, `end` does not. Both are moments that UTC has, too."""

@@ -11,9 +11,10 @@ import re
 import secrets
 import shutil
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -22,10 +23,14 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from filelock import FileLock
 
 from memory.errors import MemoirError
+from memory.types import Quota
 
 NAME_PATTERN = re.compile(r"(?=.*\w)[\w.@-]{1,64}")
 MIN_PASSWORD, MAX_PASSWORD = 8, 1000
 """Characters of a password; a longer one would only take time to hash."""
+
+MAX_LOGINS = 100
+"""Logins of a user that are kept."""
 
 
 class UnknownUser(MemoirError):
@@ -40,7 +45,7 @@ class InvalidAccount(MemoirError):
 class User:
     """A user who can log in. `id` is random and names the user's folder; `password` and `token` are hashes.
 
-    The bank holds at most `most_memories`; any number, if that is None.
+    `most_memories` and `most_megabytes` are the user's quota.
     """
 
     id: str
@@ -48,6 +53,12 @@ class User:
     password: str
     token: str = ""
     most_memories: int | None = None
+    most_megabytes: int | None = None
+
+    @property
+    def quota(self) -> Quota:
+        """What the user's bank may hold."""
+        return Quota(self.most_memories, self.most_megabytes)
 
 
 class Users:
@@ -101,6 +112,26 @@ class Users:
         kept = digest(token)
         return next((u for u in self.all() if u.token and hmac.compare_digest(u.token, kept)), None)
 
+    def note_login(self, user: User, address: str) -> None:
+        """Note when and from where a user logged in; of the last ones only, and not on a full disk."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        with suppress(OSError), self._lock():
+            lines = [f"{at}\t{place}\n" for at, place in self.logins(user)][1 - MAX_LOGINS :]
+            new = self._logins_of(user).with_suffix(".new")
+            new.write_text("".join([*lines, f"{now}\t{address}\n"]), "utf-8")
+            new.replace(self._logins_of(user))
+
+    def logins(self, user: User) -> list[tuple[str, str]]:
+        """When and from where a user logged in, the oldest first."""
+        try:
+            lines = self._logins_of(user).read_text("utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+        return [(at, place) for at, _, place in (line.partition("\t") for line in lines)]
+
+    def _logins_of(self, user: User) -> Path:
+        return self.folder_of(user) / "logins.txt"
+
     @cached_property
     def _dummy_hash(self) -> str:
         return self._hasher.hash(secrets.token_hex())
@@ -140,9 +171,9 @@ class Users:
         self._update(name, token=digest(token))
         return token
 
-    def limit(self, name: str, most_memories: int | None) -> None:
-        """Limit the memories of a user's bank from the next time that their page is opened; None for no limit."""
-        self._update(name, most_memories=most_memories)
+    def limit(self, name: str, quota: Quota) -> None:
+        """Give a user another quota, which counts from the next time that their page is opened."""
+        self._update(name, most_memories=quota.memories, most_megabytes=quota.megabytes)
 
     def remove(self, name: str, *, with_memory: bool = False) -> Path:
         """Remove a user and return the folder of their bank, which is deleted only `with_memory`.
@@ -152,7 +183,7 @@ class Users:
             MemoirError: the user is gone, but not all of the bank could be deleted.
         """
         with self._editing() as users:
-            user = _find(users, name)
+            user = find_user(users, name)
             users.remove(user)
         folder = self.folder_of(user)
         if with_memory and folder.exists():
@@ -179,14 +210,17 @@ class Users:
 
     def _update(self, name: str, **fields: str | int | None) -> None:
         with self._editing() as users:
-            old = _find(users, name)
+            old = find_user(users, name)
             users[users.index(old)] = User(**(asdict(old) | fields))
+
+    def _lock(self) -> FileLock:
+        return FileLock(self.path.with_suffix(".lock"), mode=0o600)
 
     @contextmanager
     def _editing(self) -> Iterator[list[User]]:
         """The users as a list to change in place; written completely or not at all, by one process at a time."""
         self._home.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.path.with_suffix(".lock"), mode=0o600):
+        with self._lock():
             users = list(self.all())
             yield users
             new = self.path.with_suffix(".new")
@@ -198,7 +232,12 @@ class Users:
             new.replace(self.path)
 
 
-def _find(users: list[User], name: str) -> User:
+def find_user(users: Sequence[User], name: str) -> User:
+    """The user of that name.
+
+    Raises:
+        UnknownUser: there is none.
+    """
     user = next((u for u in users if _same_name(u.name, name)), None)
     if user is None:
         raise UnknownUser(f"There is no user {name!r}. `python -m memory user list` lists the users.")

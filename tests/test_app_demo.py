@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
@@ -45,9 +46,11 @@ from memory.bank.maintenance import verify
 from memory.embedding.embedder import shared
 from memory.errors import BankFull, MemoirError
 from memory.exporting import downloads
+from memory.forgetting.forget import forget_memories
 from memory.ingest import ingest
 from memory.search.indexer import count_pending
-from memory.types import STORES, MemoryDraft, PersonaDraft
+from memory.types import STORES, MemoryDraft, PersonaDraft, Quota
+from tests.torture import demo as torture_demo
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -375,7 +378,7 @@ def test_the_uploads_of_a_visitor_are_small_and_few(client: TestClient) -> None:
 def test_a_message_that_would_be_too_many_memories_is_not_stored(
     client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_pages_module, "VISITOR_MEMORIES", 700)
+    monkeypatch.setattr(user_pages_module, "VISITOR_QUOTA", Quota(memories=700))
     ann = Visitor(client)
     ann.arrive()
     (path,) = (tmp_path / "visitors").glob("*/bank.db")
@@ -394,8 +397,21 @@ def test_a_message_that_would_be_too_many_memories_is_not_stored(
     assert ann.call("remember", "Ida", "My kayak is called Sturmvogel.", None).status_code == 200
 
 
+def test_what_is_full_of_memories_or_of_bytes_stores_no_more_but_forgets(tmp_path: Path) -> None:
+    path = tmp_path / "bank.db"
+    Bank(path).create_persona(PersonaDraft("Ida"))
+    Bank(path).add_memories(1, [MemoryDraft("event", f"A gull sat on roof {n}. " * 20) for n in range(2000)])
+    for quota, said in ((Quota(memories=100), "room for 100 memories"), (Quota(megabytes=1), "room for 1 MB here")):
+        bank = Bank(path, quota)
+        with pytest.raises(BankFull, match=said):
+            bank.add_memories(1, [MemoryDraft("event", "One more gull.")])
+        bank.rename_persona(1, f"Ida {quota.memories}")
+        assert forget_memories(bank, 1, [bank.memories(1, limit=1)[0].id]).residue == 0
+    assert Bank(path).counts(1)["event"] == 1998
+
+
 def test_an_import_into_a_full_bank_says_what_was_stored(tmp_path: Path) -> None:
-    bank = Bank(tmp_path / "bank.db", most_memories=700)
+    bank = Bank(tmp_path / "bank.db", Quota(memories=700))
     history = tmp_path / "history.txt"
     lines = "".join(f"[2024-01-{day:02}]\n" + f"Ann: hello {day}\nBob: hello\n" * 50 for day in range(1, 20))
     history.write_text(lines)
@@ -469,6 +485,15 @@ def test_an_answer_that_is_stopped_counts_as_an_estimate(marlow: Chat, clock: Cl
 
     run(stop_at_the_first_step)
     assert assistant._tokens._used == ANSWER_TOKENS
+
+
+@pytest.mark.slow
+def test_visitors_who_come_talk_and_leave_see_nothing_of_others_and_leave_nothing(tmp_path: Path) -> None:
+    """The torture of the demo (`python -m tests.torture demo`), in short."""
+    (outcome,) = torture_demo.run(30, Random(7), tmp_path / "demo", visitors=6, stay=10)
+    assert outcome.faults.total() == 0, outcome.examples
+    assert outcome.done["visitors"] > 1
+    assert outcome.done["requests"] > 0
 
 
 # --- around it

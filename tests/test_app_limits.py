@@ -412,6 +412,32 @@ def test_an_upload_for_which_the_disk_has_no_room_is_refused_in_words(tmp_path: 
     assert b"no room" in sent[1]["body"]
 
 
+def test_an_upload_that_would_exceed_what_its_user_may_store_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "uploads").mkdir()
+    (tmp_path / "uploads" / "waiting.txt").write_bytes(b"x" * 2**19)
+    (tmp_path / "bank.db").write_bytes(b"x" * 2**18)
+
+    def answer(size: int) -> tuple[int, bytes]:
+        sent: list[Message] = []
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b""}
+
+        scope = {"type": "http", "path": "/gradio_api/upload", "headers": [(b"content-length", b"%d" % size)]}
+        taken = PlainTextResponse("taken")
+        limits = FileLimits(taken, tmp_path / "uploads", (), bank=tmp_path / "bank.db", most_megabytes=1)
+        asyncio.run(limits(scope, receive, send))
+        return sent[0]["status"], sent[1]["body"]
+
+    assert answer(2**18) == (200, b"taken")
+    status, said = answer(2**18 + 1)
+    assert status == 507
+    assert b"You may store 1 MB, and there is no room left for this file" in said
+
+
 def test_no_more_events_wait_than_the_queue_takes(app: App) -> None:
     program = Program(app)
     (path,) = program.put("long.txt", b"[2024-01-01]\n" + b"Ann: hello\nBob: hello\n" * 1000).json()

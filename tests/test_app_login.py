@@ -14,6 +14,7 @@ import anyio
 import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
+from gradio.events import api
 from starlette.testclient import TestClient
 
 from app import build_page
@@ -27,16 +28,19 @@ from graph.server.login import (
     FREE_OF_NAME_ANYWHERE,
     LoginMiddleware,
 )
+from graph.server.page import MAX_THREADS, Page, mount_page
 from graph.server.site import build_site
 from graph.server.user_pages import UserPages
 from graph.tab.personas import import_sample
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import select_everything
 from memory.forgetting.forget import forget_selected
+from memory.types import Quota
 from memory.users import Users
 from support.app_client import PASSWORDS
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 T = TypeVar("T")
@@ -93,7 +97,7 @@ def test_a_page_that_nobody_uses_is_let_go_and_opened_again_with_its_limit(
     bearer = {"Authorization": f"Bearer {users.new_token('ann')}"}
     tell = {"json": {"data": ["Ida", "My kayak is called Sturmvogel.", None]}, "headers": bearer}
     assert client.post("/gradio_api/run/remember", **tell).status_code == 200
-    users.limit("ann", 100)
+    users.limit("ann", Quota(memories=100))
     monkeypatch.setattr(login_module, "KEEP_OPEN", 0.0)
     ends = time.monotonic() + 60
     while at_work() and time.monotonic() < ends:
@@ -135,6 +139,45 @@ def test_an_open_page_answers_while_another_is_being_opened() -> None:
             ready.set()
 
     run(waited)
+
+
+def test_clicks_of_one_user_take_no_threads_from_another(tmp_path: Path) -> None:
+    running, go_on = list[int](), threading.Event()
+
+    def wait() -> None:
+        running.append(1)
+        go_on.wait(60)
+
+    def build(endpoint: Callable[[], object]) -> FastAPI:
+        with Page() as page:
+            api(endpoint, api_name="click", queue=False)
+        return mount_page(page, tmp_path, 1)
+
+    def browser(app: FastAPI) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=120)
+
+    async def crowd() -> int:
+        anns, bens = build(wait), build(lambda: None)
+        with anyio.fail_after(60):
+            async with (
+                anns.router.lifespan_context(anns),
+                bens.router.lifespan_context(bens),
+                browser(anns) as ann,
+                browser(bens) as ben,
+                anyio.create_task_group() as clicks,
+            ):
+                click = "/gradio_api/run/click"
+                for _ in range(50):
+                    clicks.start_soon(partial(ann.post, click, json={"data": []}))
+                while len(running) < MAX_THREADS:
+                    await anyio.sleep(0.01)
+                await anyio.wait_all_tasks_blocked()
+                try:
+                    return (await ben.post(click, json={"data": []})).status_code
+                finally:
+                    go_on.set()
+
+    assert run(crowd) == 200
 
 
 def test_the_sample_is_imported_once_and_not_after_everything_was_forgotten(tmp_path: Path) -> None:
@@ -202,6 +245,7 @@ def test_wrong_guesses_elsewhere_do_not_lock_a_user_out(users: Users) -> None:
     assert answers[:3] == [401] * 3
     assert 429 in answers
     assert run(partial(try_to_log_in, "198.51.100.1", PASSWORDS["ann"])) == 200
+    assert [address for _, address in users.logins(users.all()[0])] == ["198.51.100.1"]
 
 
 @pytest.mark.slow

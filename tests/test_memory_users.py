@@ -19,8 +19,10 @@ import pytest
 from argon2 import PasswordHasher
 
 from memory.__main__ import main
+from memory.bank.bank import Bank
 from memory.errors import MemoirError
-from memory.users import InvalidAccount, UnknownUser, Users
+from memory.types import MemoryDraft, PersonaDraft, Quota
+from memory.users import MAX_LOGINS, InvalidAccount, UnknownUser, Users
 
 PASSWORD = "a long walk by the sea"
 
@@ -43,16 +45,52 @@ def test_a_user_is_known_by_name_and_password_whatever_the_case_of_the_name(user
     assert users.authenticate("ben", PASSWORD) is None
 
 
-def test_a_limit_of_memories_is_set_listed_and_taken_away(
+def test_a_quota_is_set_listed_and_taken_away(
     users: Users, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     users.add("ann", PASSWORD)
-    command(users, monkeypatch, "limit", "ann", "--memories", "5000")
+    command(users, monkeypatch, "limit", "ann", "--memories", "5000", "--megabytes", "64")
+    assert users.all()[0].quota == Quota(5000, 64)
+    assert "may store at most 5,000 memories and at most 64 MB" in capsys.readouterr().out
     command(users, monkeypatch, "list")
-    assert users.all()[0].most_memories == 5000
-    assert "at most 5,000 memories" in capsys.readouterr().out
+    assert "no bank yet\tno login yet" in capsys.readouterr().out
+    bank = Bank(users.folder_of(users.all()[0]) / "bank.db")
+    bank.create_persona(PersonaDraft("Ida"))
+    bank.add_memories(1, [MemoryDraft("event", "A gull sat on the roof.")])
+    command(users, monkeypatch, "list")
+    assert "1 memories of at most 5,000, 1 MB of at most 64" in capsys.readouterr().out
     command(users, monkeypatch, "limit", "ann")
-    assert users.all()[0].most_memories is None
+    assert users.all()[0].quota == Quota()
+
+
+def test_the_last_logins_are_listed_by_time(
+    users: Users, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ann, ben = users.add("ann", PASSWORD), users.add("ben", PASSWORD)
+    command(users, monkeypatch, "logins", "ann")
+    assert capsys.readouterr().out == "no login yet\n"
+    for number in range(MAX_LOGINS + 1):
+        users.note_login(ann, f"192.0.2.{number}")
+    users.note_login(ben, "198.51.100.1")
+    assert [place for _, place in users.logins(ann)] == [f"192.0.2.{number}" for number in range(1, MAX_LOGINS + 1)]
+    command(users, monkeypatch, "logins")
+    listed = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert len(listed) == MAX_LOGINS + 1
+    assert listed == sorted(listed)
+    assert {"ann", "ben"} == {name for _, name, _ in listed}
+    command(users, monkeypatch, "logins", "ben")
+    assert capsys.readouterr().out.endswith("\tben\t198.51.100.1\n")
+    command(users, monkeypatch, "list")
+    assert f"last login {users.logins(ben)[0][0]}" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert main(["user", "logins", "nobody"]) == 1
+
+
+def test_a_login_of_a_user_who_was_just_removed_is_not_noted(users: Users) -> None:
+    ann = users.add("ann", PASSWORD)
+    users.remove("ann", with_memory=True)
+    users.note_login(ann, "192.0.2.1")
+    assert not users.folder_of(ann).exists()
 
 
 def test_a_token_is_known_until_there_is_another(users: Users) -> None:

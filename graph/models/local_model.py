@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from typing_extensions import override
 
+from graph.models.fair_lock import FairLock
 from graph.models.faults import ModelFailed
 from graph.models.limits import REPLY_TOKENS
 
@@ -49,7 +50,7 @@ class LocalWeights(ABC):
     """The weights of one model, loaded on first use; threads share them, and one thread generates at a time."""
 
     def __init__(self) -> None:
-        self.generating = threading.Lock()
+        self.generating = FairLock()
         self._loading = threading.RLock()
         self._parts: dict[str, Any] = {}
 
@@ -108,9 +109,13 @@ class LocalWeights(ABC):
 
     def unload(self) -> None:
         """Free the memory once no reply is being generated; the next question loads the model again."""
-        with self.generating, self._loading:
-            self._parts.clear()
-            gc.collect()
+        self.generating.acquire()
+        try:
+            with self._loading:
+                self._parts.clear()
+                gc.collect()
+        finally:
+            self.generating.release()
 
     def prompt(self, talk: Messages) -> list[int]:
         """The tokens of a prompt, by the model's own tokenizer and template."""
@@ -149,6 +154,7 @@ class LocalModel(BaseChatModel):
 
     def _run(
         self,
+        weights: LocalWeights,
         messages: Sequence[BaseMessage],
         options: Mapping[str, Any],
         deliver: Callable[[str], None],
@@ -156,10 +162,10 @@ class LocalModel(BaseChatModel):
     ) -> dict[str, Any]:
         """Generate a reply until its end, or until `stopped` is set; returns its token counts and why it ended.
 
-        The keys are those of a message: `usage_metadata`, and `response_metadata` with "finish_reason".
+        The keys are those of a message: `usage_metadata`, and `response_metadata` with "finish_reason". The caller has
+        acquired the lock of the weights, which is released here: this may run on after the caller was cancelled.
         """
-        weights = self.weights
-        with weights.generating:
+        try:
             if stopped.is_set():
                 return {}
             prompt = weights.prompt([(message.type, message.text) for message in messages])
@@ -172,6 +178,8 @@ class LocalModel(BaseChatModel):
             most = min(options.get("max_tokens") or REPLY_TOKENS, context - tokens_in)
             schema = options.get("json_schema")
             written = weights.write(Generation(prompt, most, schema, deliver, stopped))
+        finally:
+            weights.generating.release()
         if written is None:
             return {}
         tokens_out, ended = written
@@ -181,7 +189,9 @@ class LocalModel(BaseChatModel):
     @override
     def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
         pieces: list[str] = []
-        ended = self._run(messages, options, pieces.append, threading.Event())
+        weights = self.weights
+        weights.generating.acquire()
+        ended = self._run(weights, messages, options, pieces.append, threading.Event())
         return ChatResult(generations=[ChatGeneration(message=AIMessage(content="".join(pieces), **ended))])
 
     @override
@@ -197,7 +207,9 @@ class LocalModel(BaseChatModel):
             generation.exception()  # retrieved even if nobody waits any more, or asyncio would log it
             pieces.put_nowait(None)
 
-        generation = loop.run_in_executor(None, self._run, messages, options, deliver, stopped)
+        weights = self.weights
+        await weights.generating.acquire_async()  # here: those who wait would take all threads that the loop has
+        generation = loop.run_in_executor(None, self._run, weights, messages, options, deliver, stopped)
         generation.add_done_callback(end)
         try:
             while (piece := await pieces.get()) is not None:

@@ -195,6 +195,7 @@ class LoginMiddleware:
         for key in budgets:
             self._backoff.remove_failure(key)
         self._backoff.clear(next(iter(budgets)))
+        await to_thread.run_sync(self._users.note_login, user, network(request.client.host if request.client else ""))
         return self._start_login(request, user)
 
     def _budgets(self, request: Request, name: str) -> dict[str, tuple[int, float]]:

@@ -25,6 +25,9 @@ from memory.errors import MemoirError
 from memory.formatting import without_folders
 from memory.tab.parts import LOGO, WEB
 
+MAX_THREADS = 16
+"""Events of one page that may hold a thread at once; further ones wait, so that other users' do not."""
+
 _PAGE: ContextVar[gr.Blocks] = ContextVar("page")
 _SEPARATOR = "<gradio-sep>"
 
@@ -71,6 +74,7 @@ def mount_page(page: gr.Blocks, uploads: Path, most_upload_bytes: int) -> FastAP
     processing_utils.async_ssrf_protected_get = _fetch_nothing
     # Gradio checks that a file named in a request was uploaded only if it believes that the page was launched.
     page.has_launched = True
+    page.max_threads = MAX_THREADS  # else all pages share the forty of the process, first come, first served
     return_json(page)
     (mount,) = (route for route in app.routes if isinstance(route, Mount))
     mount.app.uploaded_file_dir = str(uploads)  # type: ignore[attr-defined]  # Gradio's app

@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -47,6 +48,8 @@ MAX_UPLOADS = 50
 """Uploads of one user that may wait to be imported."""
 
 NO_ROOM = "There is no room for this file on the disk of the computer on which Memoir runs. Make room, then try again."
+
+OVER_QUOTA = "You may store {} MB, and there is no room left for this file. Forget some memories, or wait an hour."
 
 TOO_MANY_UPLOADS = "At most {} uploads can wait to be imported. Import one of them, or wait an hour."
 
@@ -182,12 +185,22 @@ class FileLimits:
     """Middleware before one user's page, whose uploads and downloads are in `folder`.
 
     It passes on only the routes that Memoir uses, serves no files but the page's own pictures (`served`) and the user's
-    downloads, and limits the uploads.
+    downloads, and limits the uploads: their number, and the MiB that they and the user's bank take.
     """
 
-    def __init__(self, app: ASGIApp, folder: Path, served: Collection[Path], most_uploads: int = MAX_UPLOADS) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        folder: Path,
+        served: Collection[Path],
+        most_uploads: int = MAX_UPLOADS,
+        bank: Path | None = None,
+        most_megabytes: int | None = None,
+    ) -> None:
         self._app = app
         self._most_uploads = most_uploads
+        self._bank = bank
+        self._most_megabytes = most_megabytes
         self._folder = folder
         self._served = frozenset(served)
 
@@ -198,8 +211,8 @@ class FileLimits:
             await PlainTextResponse("Not found.", 404)(scope, receive, send)
         elif path.startswith(FILE) and not self._serves(path.removeprefix(FILE)):
             await PlainTextResponse("This file is not available.", 403)(scope, receive, send)
-        elif path.startswith(UPLOAD) and int(Headers(scope=scope).get("content-length", 0)) > self._free_bytes():
-            await PlainTextResponse(NO_ROOM, 507)(scope, receive, send)
+        elif path.startswith(UPLOAD) and (full := self._is_full(int(Headers(scope=scope).get("content-length", 0)))):
+            await PlainTextResponse(full, 507)(scope, receive, send)
         elif path.startswith(UPLOAD):
             left, refusal = self._most_uploads - self._waiting(), TOO_MANY_UPLOADS.format(self._most_uploads)
             if left > 0:
@@ -219,8 +232,17 @@ class FileLimits:
         file = file.resolve()
         return file.is_relative_to(self._folder.resolve() / downloads.FOLDER)
 
-    def _free_bytes(self) -> int:
-        return shutil.disk_usage(next(each for each in (self._folder, *self._folder.parents) if each.exists())).free
+    def _is_full(self, size: int) -> str:
+        """Why there is no room for an upload; nothing if there is."""
+        there = next(each for each in (self._folder, *self._folder.parents) if each.exists())
+        if size > shutil.disk_usage(there).free:
+            return NO_ROOM
+        if self._most_megabytes is None:
+            return ""
+        for path in filter(None, (*self._folder.rglob("*"), self._bank)):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                size += path.stat().st_size if path.is_file() else 0
+        return OVER_QUOTA.format(f"{self._most_megabytes:,}") if size > self._most_megabytes * 2**20 else ""
 
     def _waiting(self) -> int:
         made = self._folder / downloads.FOLDER

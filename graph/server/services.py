@@ -15,6 +15,7 @@ from memory.bank.bank import Bank
 from memory.embedding.embedder import shared
 from memory.search.indexer import Indexer
 from memory.search.searcher import Searcher
+from memory.types import NO_QUOTA, Quota
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -39,10 +40,10 @@ def load_chat_model(settings: Settings) -> BaseChatModel | None:
 
 
 def build_services(
-    settings: Settings, model: BaseChatModel | None, path: Path, most_memories: int | None = None
+    settings: Settings, model: BaseChatModel | None, path: Path, quota: Quota = NO_QUOTA
 ) -> tuple[Services, Background]:
     """Build the services over the bank at `path`, and its threads, which it does not start."""
-    bank = Bank(path, most_memories=most_memories)
+    bank = Bank(path, quota)
     embedder = shared(bank.choice("embedding_model", settings.embedding_model))
     indexer, searcher = Indexer(bank, embedder), Searcher(bank, embedder)
     classifier = Classifier.load(embedder.model)

@@ -31,10 +31,11 @@ from memory.errors import BankUnavailable, MemoirError
 from memory.exporting.downloads import VISITORS
 from memory.search.indexer import embed_all
 from memory.tab.parts import PICTURES
+from memory.types import NO_QUOTA, Quota
 from memory.users import UnknownUser, Users
 
-VISITOR_MEMORIES = 2_000
-"""Most memories of a visitor of the demo, the 550 of the sample among them."""
+VISITOR_QUOTA = Quota(memories=2_000, megabytes=64)
+"""What a visitor of the demo may store, the 550 memories of the sample among it."""
 
 BuildPage = Callable[[Services, Background, str], gr.Blocks]
 """Builds the page over a bank; the name is that of the user who logged in, or empty."""
@@ -77,10 +78,10 @@ class PageOpener:
             UnknownUser: the account was removed.
             MemoirError: the bank cannot be used.
         """
-        folder, name, most = await to_thread.run_sync(self._bank_of, user_id)
+        folder, name, quota = await to_thread.run_sync(self._bank_of, user_id)
         uploads = self._settings.home / "uploads" / (user_id or "all")
         try:
-            async with self._serve(folder / "bank.db", most, name, uploads) as app:
+            async with self._serve(folder / "bank.db", quota, name, uploads) as app:
                 yield app
         finally:
             if self._settings.demo:
@@ -88,35 +89,36 @@ class PageOpener:
                     await to_thread.run_sync(delete_folder, folder)
 
     @asynccontextmanager
-    async def _serve(self, path: Path, most: int | None, name: str, uploads: Path) -> AsyncIterator[ASGIApp]:
-        app, page, background = await to_thread.run_sync(self._build, path, most, name, uploads)
+    async def _serve(self, path: Path, quota: Quota, name: str, uploads: Path) -> AsyncIterator[ASGIApp]:
+        app, page, background = await to_thread.run_sync(self._build, path, quota, name, uploads)
         background.indexer.start()
         background.learner.start()
         try:
             async with app.router.lifespan_context(app):
-                yield FileLimits(PageIsolation(app, page), uploads, PICTURES, self._most_uploads)
+                shown = PageIsolation(app, page)
+                yield FileLimits(shown, uploads, PICTURES, self._most_uploads, path, quota.megabytes)
         finally:
             background.indexer.end()
             del self._pages[uploads]
             with CancelScope(shield=True):
                 await to_thread.run_sync(_close, background.learner, uploads)
 
-    def _bank_of(self, user_id: str) -> tuple[Path, str, int | None]:
-        """The folder of the bank, the name of the user who logged in, or nothing, and the most memories, if limited."""
+    def _bank_of(self, user_id: str) -> tuple[Path, str, Quota]:
+        """The folder of the bank, the name of the user who logged in, or nothing, and the quota."""
         if self._settings.demo:
-            return self._settings.home / VISITORS / user_id, "", VISITOR_MEMORIES
+            return self._settings.home / VISITORS / user_id, "", VISITOR_QUOTA
         if not user_id:
-            return self._settings.home, "", None
+            return self._settings.home, "", NO_QUOTA
         user = self._users.get(user_id)
         if user is None:
             raise UnknownUser("this account was removed")
-        return self._users.folder_of(user), user.name, user.most_memories
+        return self._users.folder_of(user), user.name, user.quota
 
-    def _build(self, path: Path, most: int | None, name: str, uploads: Path) -> tuple[FastAPI, gr.Blocks, Background]:
+    def _build(self, path: Path, quota: Quota, name: str, uploads: Path) -> tuple[FastAPI, gr.Blocks, Background]:
         if self._sample is not None:
             path.parent.mkdir(parents=True)
             backup(self._sample, path)
-        services, background = build_services(self._settings, self._model, path, most)
+        services, background = build_services(self._settings, self._model, path, quota)
         import_sample(services.bank)
         page = self._build_page(services, background, name)
         app = mount_page(page, uploads, self._most_upload)

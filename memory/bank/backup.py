@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 
-from memory.bank import journal, schema
+from memory.bank import journal, rows, schema
 from memory.bank.bank import Bank
 from memory.bank.connection import FAULTS, explain, has_log, is_fault, open_bank
 from memory.bank.unfinished import delete_unfinished, publish_new, unfinished_file
@@ -109,6 +109,7 @@ def _build(new: Path, path: Path, bank: Bank) -> BankSummary:
         source.backup(copy)
     with closing(open_bank(new, create=False)) as db:  # deleted meanwhile, it must not be made anew without content
         _refuse_changed(db.conn, path)
+        schema.keep_digests(db.conn)
         _delete_derived(db.conn)
         _adapt(db.conn, bank)
         journal.record(db, "restored", None, {"memories": db.table("memories").count})
@@ -240,7 +241,7 @@ def _adapt(conn: sqlite3.Connection, bank: Bank) -> None:
         "DELETE FROM choices WHERE name <> 'embedding_model' OR value NOT IN (SELECT value FROM json_each(?))", (known,)
     )
     if chosen:
-        conn.execute("INSERT INTO choices VALUES ('chat_model', ?)", (chosen,))
+        rows.choose(conn, "chat_model", chosen)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ Every query for memories names a persona and returns that persona's memories onl
 what the user said to others (`memory.bank.queries.memories`).
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,10 +22,12 @@ from memory.bank.queries.memories import known_to, memories_by_id, persona_list,
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
 from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
+    NO_QUOTA,
     Memory,
     MemoryDraft,
     Persona,
     PersonaDraft,
+    Quota,
     Session,
     SessionDraft,
     Store,
@@ -46,26 +49,35 @@ NEWEST_FIRST = "ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.rec
 class Bank(BankFile):
     """A bank: what is read from it and written to it, apart from search (`memory.search.searcher`) and upkeep.
 
-    With `most_memories`, it refuses whatever would make it hold more.
+    It refuses to store what would exceed its quota. What only changes or deletes is never refused.
     """
 
-    def __init__(self, path: Path, *, most_memories: int | None = None) -> None:
+    def __init__(self, path: Path, quota: Quota = NO_QUOTA) -> None:
         super().__init__(path)
-        self._most_memories = most_memories
+        self._quota = quota
 
     @contextmanager
     def writing(self) -> Iterator[Database]:
         """One transaction that is kept whole or not at all; waits for its turn behind other writers.
 
         Raises:
-            BankFull: there would be too many memories; nothing was written.
+            BankFull: the quota would be exceeded; nothing was written.
         """
         with super().writing() as db:
+            before = _last_ids(db) if self._quota != NO_QUOTA else ()
             yield db
-            if self._most_memories is not None and (count := db.table("memories").count) > self._most_memories:
+            if before and _last_ids(db) != before:
+                self._check_quota(db)
+
+    def _check_quota(self, db: Database) -> None:
+        pages = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count"
+        (size,) = db.conn.execute(f"{pages}, pragma_page_size").fetchone()
+        held = {"memories": db.table("memories").count, "MB": math.ceil(size / 2**20)}
+        for (unit, count), most in zip(held.items(), (self._quota.memories, self._quota.megabytes), strict=True):
+            if most is not None and count > most:
                 raise BankFull(
-                    f"There is room for {self._most_memories:,} memories here, and this would make {count:,}, so it "
-                    "was not stored. Forget some memories first."
+                    f"There is room for {most:,} {unit} here, and this would make {count:,}, so it was not stored. "
+                    "Forget some memories first."
                 )
 
     # --- personas
@@ -106,7 +118,7 @@ class Bank(BankFile):
     def choose(self, name: Choice, value: str) -> None:
         """Choose something for this bank. Vectors of another embedding model stay: the way back takes no time."""
         with self.writing() as db:
-            db.conn.execute("INSERT OR REPLACE INTO choices VALUES (?, ?)", (name, value))
+            rows.choose(db.conn, name, value)
 
     def keep_apart(self, persona_id: int, *, kept_apart: bool) -> Persona:
         """Set whether a persona is kept apart from the others.
@@ -312,6 +324,12 @@ class Bank(BankFile):
             for row in db.query(query, {"persona": persona_id, "ids": rows.json_list(memory_ids)}):
                 turns[row["memory_id"]].append(rows.turn(row))
         return dict(turns)
+
+
+def _last_ids(db: Database) -> tuple[object, ...]:
+    """The last numbers of what is counted: they change if any of it is added, and stay if some is deleted."""
+    query = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('personas', 'sessions', 'turns', 'memories')"
+    return ("ids", *db.conn.execute(query))
 
 
 def _require_persona(db: Database, persona_id: int) -> None:

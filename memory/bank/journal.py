@@ -15,7 +15,7 @@ from itertools import groupby
 
 from sqlite_utils import Database
 
-from memory.bank import rows
+from memory.bank import rows, schema
 from memory.bank.connection import BankFile
 from memory.formatting import csv_text, format_counts, safe_cell
 
@@ -70,10 +70,8 @@ def record(
     happened = {name: n for name, n in counts.items() if n}
     listed = format_ranges(memories)
     if happened or listed:
-        db.conn.execute(
-            "INSERT INTO journal (at, action, request, persona_id, counts, memories) VALUES (?, ?, ?, ?, ?, ?)",
-            (rows.now(), action, by or _by.get(), persona_id, json.dumps(happened), listed),
-        )
+        entry = {"at": rows.now(), "action": action, "request": by or _by.get(), "persona_id": persona_id}
+        rows.insert(db, "journal", [{**entry, "counts": json.dumps(happened), "memories": listed}])
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
@@ -86,8 +84,9 @@ def format_ranges(numbers: Iterable[int]) -> str:
 
 def read(bank: BankFile, limit: int = -1, offset: int = 0) -> list[Entry]:
     """Read the entries, newest first."""
+    columns = ", ".join(f"j.{column}" for column in schema.COLUMNS["journal"])
     query = (
-        "SELECT j.*, coalesce(p.name, '') AS persona FROM journal j LEFT JOIN personas p ON p.id = j.persona_id "
+        f"SELECT {columns}, coalesce(p.name, '') AS persona FROM journal j LEFT JOIN personas p ON p.id = j.persona_id "
         "ORDER BY j.id DESC LIMIT ? OFFSET ?"
     )
     with bank.reading() as db:

@@ -24,6 +24,12 @@ MAX_PARTS = 300
 MAX_PERIODS = 100
 """How many periods of one fact are tried when the text of a memory is checked."""
 
+CHANGED_VALUE = "a value was changed outside Memoir, or is damaged; restore a backup"
+CHANGED_ROWS = (
+    "memories were changed or deleted outside Memoir, or the counter of changes is damaged; restore a backup, or "
+    "rebuild to keep what is there"
+)
+
 
 def verify(bank: Bank, model: str) -> list[str]:
     """A description of each fault of a bank; empty if there is none."""
@@ -35,7 +41,7 @@ def verify(bank: Bank, model: str) -> list[str]:
             for table, row, parent, _ in db.conn.execute("PRAGMA foreign_key_check")
         ),
         "digests": lambda db: (
-            f"{table} {ids}: a value was changed outside Memoir, or is damaged; restore a backup"
+            f"{table} {ids}: {CHANGED_ROWS if table == 'revision' else CHANGED_VALUE}"
             for table, ids in schema.wrong_digests(db.conn)
         ),
         "turns": _check_turns,
@@ -128,3 +134,4 @@ def rebuild(bank: Bank) -> None:
         db.conn.executemany("UPDATE memories SET key_hash = ?, terms = ? WHERE id = ?", fresh)
         db.conn.execute("DELETE FROM vectors")
         db.conn.execute("DELETE FROM segments")
+        schema.renew_digests(db.conn, ["revision"])

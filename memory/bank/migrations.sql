@@ -78,3 +78,9 @@ ALTER TABLE turns ADD COLUMN unsupported TEXT NOT NULL DEFAULT '[]';
 -- name: segments
 -- Packed segments end with a checksum: the indexer packs again.
 DELETE FROM segments;
+
+-- name: digests_of_journal
+-- So that a changed bit is found in the journal, and in what was chosen and counted, too.
+ALTER TABLE journal ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE choices ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE revision ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
@@ -256,6 +257,12 @@ def relation_columns(draft: MemoryDraft) -> dict[str, str]:
 def index_terms(speaker: str, key: str) -> str:
     """The words under which a memory is found: who said it and what."""
     return " ".join(tokens.terms(f"{speaker} {key}"))
+
+
+def choose(conn: sqlite3.Connection, name: str, value: str) -> None:
+    """Set what is chosen for a whole bank."""
+    conn.execute("DELETE FROM choices WHERE name = ?", (name,))
+    conn.execute(schema.insertion("choices", ("name", "value")), {"name": name, "value": value})
 
 
 def insert(db: Database, table: str, new_rows: Sequence[dict[str, Any]]) -> None:

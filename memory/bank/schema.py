@@ -93,10 +93,13 @@ COLUMNS, _DEFAULTS, _PARTS = _of_new_bank()
 """By table, its columns in their order, but for the digest, and what the values of each stand for; by table and column,
 the SQL of its default; the parts of a new bank's schema."""
 
-DIGESTED = ("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites", "changes")
-"""The tables that hold what was said or learned. Each of their rows has a `digest` of its other columns."""
+DIGESTED = (
+    *("personas", "sessions", "turns", "memories", "sources", "rests_on", "cites", "changes"),
+    *("journal", "choices", "revision"),
+)
+"""All tables but those that are derived. Each of their rows has a `digest` of its other columns."""
 
-_CHANGING = ("personas", "sessions", "memories", "sources")
+_CHANGING = ("personas", "sessions", "memories", "sources", "revision")
 """Those of them whose rows are changed after they were inserted."""
 
 
@@ -108,8 +111,10 @@ def _digest_of(table: str, values: Iterable[str] = ()) -> str:
 
 
 def _key_of(table: str) -> list[str]:
-    """The columns of a primary key: an id, or, of a table that links rows, two ids."""
-    return ["id"] if "id" in COLUMNS[table] else list(COLUMNS[table])[:2]
+    """The columns of a primary key: an id or a name, or, of a table that links rows, two ids."""
+    if "id" in COLUMNS[table]:
+        return ["id"]
+    return {"choices": ["name"], "revision": ["rowid"]}.get(table) or list(COLUMNS[table])[:2]
 
 
 def _define_digest(conn: sqlite3.Connection) -> None:
@@ -141,6 +146,16 @@ def keep_digests(conn: sqlite3.Connection) -> None:
             f"AFTER UPDATE OF {', '.join(COLUMNS[table])} ON main.{table} WHEN old.digest = {_digest_of(table, old)} "
             f"BEGIN UPDATE {table} SET digest = {_digest_of(table, new)} WHERE {is_row}; END"
         )
+
+
+def renew_digests(conn: sqlite3.Connection, tables: Iterable[str] = DIGESTED) -> None:
+    """Take the rows of some tables for right as they are."""
+    _define_digest(conn)
+    stays = "journal_unchanged"
+    conn.execute(f"DROP TRIGGER IF EXISTS {stays}")
+    for table in tables:
+        conn.execute(f"UPDATE {table} SET digest = {_digest_of(table)}")
+    conn.execute(_PARTS[f"trigger {stays}"])
 
 
 def wrong_digests(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
@@ -202,9 +217,7 @@ def upgrade(db: Database, version: int) -> None:
             _run(db.conn, MIGRATIONS[name])
             if name in _AFTERWARDS:
                 _AFTERWARDS[name](db)
-        _define_digest(db.conn)
-        for table in DIGESTED:
-            db.conn.execute(f"UPDATE {table} SET digest = {_digest_of(table)}")
     else:
         _run(db.conn, _SCHEMA)
+    renew_digests(db.conn)
     db.conn.execute(f"PRAGMA user_version = {newest_version()}")

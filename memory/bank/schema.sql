@@ -10,7 +10,7 @@
 -- `revision` counts writes, so that caches know when to look again, and separately the deleted or changed rows that
 -- search reads, so that caches know when new rows are not all that changed.
 -- `digest` is of all other columns of its row (`memory.bank.schema.keep_digests`), so that a changed bit is found.
--- Without one are `journal`, `choices`, `revision` and the coordinates of `vectors`: a changed bit there goes unnoticed.
+-- Without one are the coordinates of `vectors`: a changed bit there goes unnoticed.
 -- `vectors` and `segments` are derived: `memory.bank.maintenance` verifies and rebuilds them. A trigger drops the segment
 -- that holds a memory when that memory is deleted or changed; the time at which it stopped holding is not in the segment.
 
@@ -150,14 +150,19 @@ CREATE TABLE journal (
     request TEXT NOT NULL,
     persona_id INTEGER,
     counts TEXT NOT NULL,
-    memories TEXT NOT NULL
+    memories TEXT NOT NULL,
+    digest INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
-CREATE TABLE choices (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE choices (name TEXT PRIMARY KEY, value TEXT NOT NULL, digest INTEGER NOT NULL DEFAULT 0) STRICT;
 
-CREATE TABLE revision (value INTEGER NOT NULL, rewritten INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE revision (
+    value INTEGER NOT NULL,
+    rewritten INTEGER NOT NULL DEFAULT 0,
+    digest INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
-INSERT INTO revision VALUES (0, 0);
+INSERT INTO revision (value) VALUES (0);
 
 -- An id that only grows tells what was embedded since, and rows in that order do not scatter over the file.
 CREATE TABLE vectors (

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
@@ -29,8 +29,9 @@ START_SECONDS = 180
 class App:
     """The app in a process of its own, over a memory of its own."""
 
-    def __init__(self, home: Path, *arguments: str) -> None:
+    def __init__(self, home: Path, *arguments: str, program: Sequence[str] = ("app.py",)) -> None:
         self.home = home
+        self.program = program
         self.arguments = arguments
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/"
@@ -42,7 +43,7 @@ class App:
         began = time.monotonic()
         with (self.home / "app.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "app.py", *self.arguments], cwd=ROOT, env=environment, stdout=log, stderr=log
+                [sys.executable, *self.program, *self.arguments], cwd=ROOT, env=environment, stdout=log, stderr=log
             )
         while time.monotonic() - began < START_SECONDS:
             if self._process.poll() is not None:

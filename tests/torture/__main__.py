@@ -12,7 +12,21 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.torture import attack, crowd, disk, encoder, flips, fuzz, kill, servers, soak, upgrade, windows
+from tests.torture import (
+    attack,
+    crowd,
+    demo,
+    disk,
+    encoder,
+    flips,
+    fuzz,
+    io_faults,
+    kill,
+    servers,
+    soak,
+    upgrade,
+    windows,
+)
 from tests.torture.outcome import Outcome
 
 Part = Callable[[float, random.Random, Path], Iterator[Outcome]]
@@ -20,6 +34,7 @@ Part = Callable[[float, random.Random, Path], Iterator[Outcome]]
 PARTS: dict[str, Part] = {
     "kill": kill.run,
     "disk": disk.run,
+    "io": io_faults.run,
     "upgrade": upgrade.run,
     "encoder": encoder.run,
     "crowd": crowd.run,
@@ -29,6 +44,7 @@ PARTS: dict[str, Part] = {
     "soak": soak.run,
     "servers": servers.run,
     "windows": windows.run,
+    "demo": demo.run,
     "attack": attack.run,
 }
 """Those that fork come first: loading the weights starts threads."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -23,6 +22,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from graph.models.fair_lock import FairLock
 from graph.models.limits import change_parts
 
 if TYPE_CHECKING:
@@ -40,15 +40,13 @@ KEEP_SECONDS = 60.0
 OLLAMA_CONTEXT = 4096
 """Ollama's default for a model that is not loaded yet and names no `num_ctx`, on a machine without a large GPU."""
 
-_POLL_SECONDS = 0.05
-
 _PROFILES: dict[tuple[str, str], tuple[float, ServerProfile]] = {}
 """By address and model, with the time at which it was asked."""
 
 _LEARNED: dict[tuple[str, str], int] = {}
 """Contexts by address and model, as servers named them when they refused a prompt."""
 
-_TURNS: dict[str, threading.Lock] = {}
+_TURNS: dict[str, FairLock] = {}
 """One lock for each server that answers one request at a time, by its address."""
 
 FORMS: Sequence[str] = ("json_schema", "json_object", "")
@@ -127,9 +125,7 @@ def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
 async def turn_of(model: BaseChatOpenAI) -> AsyncIterator[None]:
     """Wait until no other request of ours is with the server, if it is on this machine and answers one at a time."""
     turn = _turn(str(model.openai_api_base), await asyncio.to_thread(server_profile, model))
-    # A lock of asyncio serves one event loop, and questions come from several; polling can be cancelled at any time.
-    while not turn.acquire(blocking=False):
-        await asyncio.sleep(_POLL_SECONDS)
+    await turn.acquire_async()
     try:
         yield
     finally:
@@ -148,13 +144,13 @@ def _alone(address: str, profile: ServerProfile) -> Iterator[bool]:
             turn.release()
 
 
-def _turn(address: str, profile: ServerProfile) -> threading.Lock:
+def _turn(address: str, profile: ServerProfile) -> FairLock:
     """The lock of a server on this machine that answers one request at a time; a new lock for any other.
 
     llama-cpp-python's server breaks off a reply when any other request arrives, even one for its list of models.
     """
     at_once = profile.parallel or not is_loopback(urlsplit(address).hostname or "")
-    return threading.Lock() if at_once else _TURNS.setdefault(address, threading.Lock())
+    return FairLock() if at_once else _TURNS.setdefault(address, FairLock())
 
 
 def is_loopback(host: str) -> bool:
