@@ -55,7 +55,7 @@ def test_unsure_of_the_words_it_gives_their_sentence():
 
 
 @pytest.mark.parametrize(
-    ("yes", "first"), [(0.97, "Yes."), (0.03, "No."), (0.7, "Yes, I think."), (0.3, "No, I think.")]
+    ("yes", "first"), [(0.97, "Yes."), (0.03, "No."), (0.6, "Yes, I think."), (0.4, "No, I think.")]
 )
 def test_a_question_for_yes_or_no_gets_one(yes, first):
     told = note(1, "I sold the car", "sold the car", yes=yes)
@@ -93,20 +93,14 @@ def test_what_was_learned_from_another_is_no_quotation():
     assert composed("who is Priya", fact).answer == "Tilde, on 3 May 2024: Priya is Tilde's cousin. [1]"
 
 
-def test_of_two_values_the_later_holds():
-    old, new = note(1, "I work at the bakery", "the bakery", day=1), note(2, "I work at a bank now", "a bank")
-    reading = valid("where do i work now", replace(old, relevance=0.95), new)
-    assert reading.answer == f"A bank. {TOLD} [1]"
-
-
 @pytest.mark.parametrize(
     ("question", "old", "new", "value"),
     [
         (
-            "when do they land",
-            ("they land on 19 June", "19 June"),
-            ("they land on 22 June now", "22 June"),
-            "22 June 2024",
+            "when is shaz coming",
+            ("shaz is coming round on 14 June", "14 June"),
+            ("shaz cant make the 14th, shes coming 15 June instead", "15 June"),
+            "15 June 2024",
         ),
         (
             "when do i start",
@@ -115,10 +109,10 @@ def test_of_two_values_the_later_holds():
             "6 June 2024",
         ),
         (
-            "which mask do i wear",
-            ("a full face mask", "full face"),
-            ("they swapped it for a nasal one", "nasal"),
-            "Nasal",
+            "whats my rent",
+            ("my rent is 850 a month", "850 a month"),
+            ("landlord wants 900 from now on, the cheek", "900"),
+            "900",
         ),
     ],
 )
@@ -131,7 +125,7 @@ def test_what_replaced_it_needs_little_evidence_if_it_names_the_old_value():
     old = note(1, "she gave me a brown inhaler", "brown", day=1)
     new = note(2, "she stopped the brown one, its purple now", "purple", relevance=0.3)
     assert valid("what colour is my inhaler", old, new).answer.startswith("Purple.")
-    unrelated = replace(new, quote="my new scarf is purple now")
+    unrelated = replace(new, quote="the dog has eaten my purple sock")
     assert valid("what colour is my inhaler", old, unrelated).answer.startswith("Brown.")
 
 

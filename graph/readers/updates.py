@@ -40,12 +40,13 @@ def put_valid_first(question: str, asked_on: date, notes: Sequence[Note], reader
         return tuple(notes)
     dated = [note for note in notes if note.memory.said_at is not None]
     others = [note for note in dated if (_told(note) < _told(best) if of_before else _told(note) > _told(best))]
+    if not others:
+        return tuple(notes)
     pairs = [(note, best) if of_before else (best, note) for note in others]
     read = reader.read(question, asked_on, [_line(*pair) for pair in pairs])
-    chosen = [note for note, found in zip(others, read, strict=True) if found.answers >= SUFFICIENT]
-    if not chosen:
+    found, first = max(zip(read, others, strict=True), key=lambda pair: pair[0].answers)
+    if found.answers < SUFFICIENT:
         return tuple(notes)
-    first = max(chosen, key=_told)
     raised = replace(first, relevance=max(first.relevance, best.relevance))
     return (raised, *(note for note in notes if note is not first))
 

@@ -56,6 +56,9 @@ KEPT = 5000
 """Questions of the chats that are trained on again beside the plain ones."""
 STRENGTH_YES = 0.1
 """Inverse strength of the regularisation, by five folds of the chats."""
+SHIFT_UPDATES = 2.5
+"""Logit from which a line replaces another: of 2,078 questions of chats held out that have an answer, 63 then get the
+right line that had not, and 32 lose it."""
 LAYERS_LEFT = 2
 """So many of the lowest layers are as the first stage left them: a fifth faster."""
 
@@ -243,11 +246,8 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
     model.load_state_dict({name: (weight + before[name]) / 2 for name, weight in model.state_dict().items()})
 
 
-def train_on_updates(model: Reader) -> Calibration:
-    """Train on pairs of lines, of which the later replaces what the earlier told or does not; return its calibration.
-
-    Its probability is that among the pairs held out.
-    """
+def train_on_updates(model: Reader) -> None:
+    """Train on pairs of lines, of which the later replaces what the earlier told or does not."""
     questions, (chats, held_out) = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
     groups, tested = (
         rows_of([group for chat in part for group in updates_of(chat, questions[chat["id"]])])
@@ -256,9 +256,6 @@ def train_on_updates(model: Reader) -> Calibration:
     groups += [group for group in groups if any(row.answers for row in group)]
     random.Random(SEED).shuffle(groups)
     train(model, groups, 1, flat(tested))
-    logits = np.array([[answers] for answers, *_ in predict(model, flat(tested))])
-    fitted = LogisticRegression(C=100).fit(logits, [row.answers for row in flat(tested)])
-    return Calibration(float(-fitted.intercept_[0] / fitted.coef_[0, 0]), float(1 / fitted.coef_[0, 0]))
 
 
 @torch.inference_mode()
@@ -298,8 +295,8 @@ def main() -> None:
         return
     go_on(model, arguments.path)
     if arguments.stage == "updates":
-        calibration = train_on_updates(model)
-        bert.save(weights_of(model) | {"calibration": calibration.array}, line_reader.UPDATE_WEIGHTS)
+        train_on_updates(model)
+        bert.save(weights_of(model) | {"calibration": Calibration(SHIFT_UPDATES).array}, line_reader.UPDATE_WEIGHTS)
         return
     if arguments.stage == "yes":
         fit_yes(model)
