@@ -171,14 +171,18 @@ def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: T
     """Choose one of the occurrences, given in time order.
 
     "last" is over before today begins; "next" begins after today; "this" contains now or begins in the `cycle` (week,
-    month or year) that does; "nearest" is the latest that has begun or, if not in the past, the first not yet over.
+    month or year) that does, a weekday not before today unless in the past; "nearest" is the latest that has begun or,
+    if not in the past, the first not yet over.
     """
     today = midnight(now)
     in_order = tuple(occurrences)
     if which == "this":
         around = unit_at(cycle, now)
         holding = [one for one in in_order if one.start <= now < one.end]
-        return next(iter(holding), next((one for one in in_order if around.start <= one.start < around.end), None))
+        found = next(iter(holding), next((one for one in in_order if around.start <= one.start < around.end), None))
+        # On a Sunday, "we move this Friday" is not about the day before yesterday.
+        is_ahead = cycle == "week" and tense != "past" and found is not None and found.end <= today
+        return next((one for one in in_order if one.start > today), None) if is_ahead else found
     if which == "next":
         return next((one for one in in_order if one.start > today), None)
     if which == "last":
