@@ -241,7 +241,6 @@ class Services:
     settings: PipelineSettings = field(default_factory=PipelineSettings)
     model: BaseChatModel | None = None
     wake_indexer: Callable[[], None] = lambda: None
-    update_reader: LineReader = field(default_factory=line_reader.packaged_updates)
     line_reader: LineReader = field(default_factory=line_reader.packaged)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from graph.readers.counting.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, frame_of, state
-from graph.readers.updates import SUFFICIENT, answers
+from graph.readers.updates import SUFFICIENT, answers, current_note
 from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.parts import tells
@@ -65,8 +65,7 @@ def quote_all(question: Question, notes: Sequence[Note], asked_at: datetime) -> 
 
 def _statements(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
     """The best answer in a sentence, and beside it, of what others said, the next."""
-    answering = [note for note in notes if answers(note)]
-    best = answering[0]
+    answering, best = [note for note in notes if answers(note)], current_note(question, notes)
     stated = [(best, state(question, best, asked_at))]
     if question.expects in ("yes or no", "time", "ago") or best.by_user or best.by_persona:
         return stated

@@ -15,7 +15,7 @@ from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import A_WEEK, ListRequest
 from graph.readers.line_reader import Line
 from graph.readers.notes import Origins, notes_about, take_notes
-from graph.readers.updates import SUFFICIENT, answers, asks_of_past, put_valid_first
+from graph.readers.updates import SUFFICIENT, answers, asks_of_past
 from graph.replies.card import fill_names, is_program
 from graph.replies.people import answer_about_person
 from graph.replies.phrases import manner
@@ -153,7 +153,6 @@ def answer(
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
     notes = listing.prefer_counted(listed, notes) if listed is not None and not is_of_one else notes
     notes = _put_current_first(notes, ask, bank, partial(read, parsed), hits) if not asks_of_past(own) else notes
-    notes = put_valid_first(parsed.text, asked_on, notes, services.update_reader)
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
     is_of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
     known = None if is_of_then else _known_until(known_period(bank, ask.persona.id), ask.as_of)

@@ -28,10 +28,7 @@ from memory.embedding.bert import Array
 if TYPE_CHECKING:
     from tokenizers import Encoding
 
-WEIGHTS, UPDATE_WEIGHTS = (
-    Path(__file__).parents[2] / "assets" / "models" / f"{name}.safetensors" for name in ("reader", "updates")
-)
-"""Of the reader, and of the one of `graph.readers.updates`, which reads a later line with an earlier one before it."""
+WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "reader.safetensors"
 
 START, END = 101, 102
 """Token ids of [CLS] and [SEP]."""
@@ -161,12 +158,6 @@ class LineReader:
 def packaged() -> LineReader:
     """The reader with the weights of the package; loaded once in a process."""
     return LineReader(WEIGHTS)
-
-
-@cache
-def packaged_updates() -> LineReader:
-    """The reader of two lines with the weights of the package; loaded once in a process."""
-    return LineReader(UPDATE_WEIGHTS)
 
 
 class _Network:

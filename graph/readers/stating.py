@@ -5,6 +5,7 @@ from datetime import datetime
 
 from graph.language.patterns import any_word, pattern
 from graph.readers.counting.intervals import ago
+from graph.readers.updates import says_change
 from graph.replies.facts import fact_of_user, state_fact, told_me
 from graph.replies.second_person import second_person
 from graph.state import Note
@@ -107,7 +108,7 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
     """When it happened, or how long ago; the day it was told if it names no time."""
     within = tuple(time for time in note.dates if time.text in note.words or note.words in time.text)
     named = replace(note, dates=within or note.dates)
-    if len(named.dates) == 1 and named.dates[0].text.endswith(f"to {note.words}"):
+    if says_change(note) and len(named.dates) == 1 and named.dates[0].text.endswith(f"to {note.words}"):
         # "It moved from 4 May to 1 June" names no stretch of time.
         end = named.dates[0].span.end
         last = TimeSpan(end - DAY, end)

@@ -1,22 +1,36 @@
-"""Choose between what was told earlier and later of one thing: what holds now, or what held before it changed.
+"""Choose between what was told earlier and later of one thing: what holds now, or what held before it changed."""
 
-A network like the reader's looks at a later line with an earlier one before it, and says whether the later one tells
-what became of what the earlier one told. Trained by `graph.training.reader`.
-"""
+from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import date, datetime
+from typing import TYPE_CHECKING
 
-from graph.language.patterns import any_word
-from graph.readers.line_reader import Line, LineReader
-from graph.state import USER, Note
+from graph.language.patterns import any_word, pattern
+from graph.readers.notes import tells_of_kin
+from graph.understanding.question import ASKING
+from memory.search.tokens import terms
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from graph.state import Note
+    from graph.understanding.question import Question
 
 SUFFICIENT = 0.5
 """Probability from which a note answers the question; see the shift in `graph.training.reader_calibration`."""
 
+NAMING_OLD = 0.2
+"""Probability from which a note holds that says what became of the old value ("moved from 4 May to 1 June")."""
+
+_OF_NOW = any_word("now|nowadays|these days|currently|at the moment|at present|still|today")
 _OF_PAST = any_word("did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t")
 _OF_BEFORE = any_word("before|previously|originally|initially|formerly|at first|used to|supposed to")
+_CHANGES = pattern(
+    r"\b(?:now|no longer|any ?more|instead|changed?|moved|swapped|switched|shifted|stopped|replaced|raised|lowered"
+    r"|postponed|delayed|rescheduled|cancell?ed|brought forward|(?:pushed|put) (?:back|off|up)|(?:up|down) to)\b"
+)
+"""What says that something is not as it was."""
+_THING = any_word("it|its|it['’]s|one|them")
 
 
 def asks_of_past(text: str) -> bool:
@@ -29,31 +43,44 @@ def answers(note: Note) -> bool:
     return note.relevance >= SUFFICIENT and not (note.of_other or note.of_other_time)
 
 
-def put_valid_first(question: str, asked_on: date, notes: Sequence[Note], reader: LineReader) -> tuple[Note, ...]:
-    """The notes; first comes what replaced the best answer or, where that is asked for, what the best one replaced.
+def says_change(note: Note) -> bool:
+    """Whether a note says that something is not as it was."""
+    return _CHANGES.search(note.quote) is not None
 
-    What replaces an answer is one, too.
+
+def current_note(question: Question, notes: Sequence[Note]) -> Note:
+    """The note that holds at the time a question asks about: the best of notes, or what was told later or before it.
+
+    A later note holds if it says that something changed, or if the question asks for what is so now; each must be
+    about the same as the best.
     """
-    best = next((note for note in notes if answers(note) and note.memory.said_at is not None), None)
-    of_before = _OF_BEFORE.search(question) is not None
-    if best is None or (asks_of_past(question) and not of_before):
-        return tuple(notes)
-    dated = [note for note in notes if note.memory.said_at is not None]
-    others = [note for note in dated if (_told(note) < _told(best) if of_before else _told(note) > _told(best))]
-    if not others:
-        return tuple(notes)
-    pairs = [(note, best) if of_before else (best, note) for note in others]
-    read = reader.read(question, asked_on, [_line(*pair) for pair in pairs])
-    found, first = max(zip(read, others, strict=True), key=lambda pair: pair[0].answers)
-    if found.answers < SUFFICIENT:
-        return tuple(notes)
-    raised = replace(first, relevance=max(first.relevance, best.relevance))
-    return (raised, *(note for note in notes if note is not first))
+    text = question.text
+    best = next(note for note in notes if answers(note))
+    dated = [note for note in notes if note.memory.said_at is not None and best.memory.said_at is not None]
+    if _OF_BEFORE.search(text):
+        earlier = [note for note in dated if answers(note) and _told(note) < _told(best) and _shared_terms(note, best)]
+        return earlier[0] if earlier and says_change(best) else best
+    if asks_of_past(text):
+        return best
+    later = [note for note in dated if _told(note) > _told(best) and _replaces(note, best, question)]
+    return max(later, key=_told, default=best)
 
 
-def _line(earlier: Note, later: Note) -> Line:
-    """A later note as a line, with the earlier one before it."""
-    return Line(later.quote, USER if later.by_user else later.memory.speaker, _told(later).date(), earlier.quote)
+def _replaces(note: Note, best: Note, question: Question) -> bool:
+    """Whether a later note tells what became of what the best tells."""
+    old = frozenset(terms(best.words))
+    if says_change(note) and old and old <= frozenset(terms(note.quote)) and note.relevance >= NAMING_OLD:
+        return True
+    if note.relevance < SUFFICIENT or note.of_other or tells_of_kin(note.quote) != tells_of_kin(best.quote):
+        return False
+    if says_change(note):
+        return bool(_shared_terms(note, best)) or _THING.search(note.quote) is not None
+    return _OF_NOW.search(question.text) is not None and not _shared_terms(note, best).isdisjoint(question.weights)
+
+
+def _shared_terms(note: Note, other: Note) -> frozenset[str]:
+    """The words that name something in two notes."""
+    return (frozenset(terms(note.quote)) & frozenset(terms(other.quote))) - ASKING
 
 
 def _told(note: Note) -> datetime:

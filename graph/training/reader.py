@@ -4,11 +4,10 @@
     python -m graph.training.reader chats START             our own chats, about an hour; writes assets/models
     python -m graph.training.reader plain START             plain questions about them, half an hour; writes there, too
     python -m graph.training.reader yes START               which lines say yes, five minutes; writes there, too
-    python -m graph.training.reader updates START           which line replaces which, 40 minutes; writes there, too
 
 The first starts from all-MiniLM-L6-v2, the second from the first's weights or from its own of before, the third from
-the second's; the fourth fits one head of these, and the last, a network of its own, starts from them. All print their
-figures on what is held out. The word embeddings stay as they are: the encoder's package has them.
+the second's, and the last fits one head of these. All print their figures on what is held out. The word embeddings stay
+as they are: the encoder's package has them.
 """
 
 import argparse
@@ -41,8 +40,8 @@ from graph.training.reader_data import (
     open_data,
     plain_of,
     questions_with_lines,
+    yes_or_no_of,
 )
-from graph.training.update_data import updates_of, yes_or_no_of
 from memory.embedding import bert, minilm
 from memory.embedding.bert import Array
 from memory.embedding.embedder import Embedder
@@ -56,9 +55,6 @@ KEPT = 5000
 """Questions of the chats that are trained on again beside the plain ones."""
 STRENGTH_YES = 0.1
 """Inverse strength of the regularisation, by five folds of the chats."""
-SHIFT_UPDATES = 2.5
-"""Logit from which a line replaces another: of 2,078 questions of chats held out that have an answer, 63 then get the
-right line that had not, and 32 lose it."""
 LAYERS_LEFT = 2
 """So many of the lowest layers are as the first stage left them: a fifth faster."""
 
@@ -246,18 +242,6 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
     model.load_state_dict({name: (weight + before[name]) / 2 for name, weight in model.state_dict().items()})
 
 
-def train_on_updates(model: Reader) -> None:
-    """Train on pairs of lines, of which the later replaces what the earlier told or does not."""
-    questions, (chats, held_out) = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
-    groups, tested = (
-        rows_of([group for chat in part for group in updates_of(chat, questions[chat["id"]])])
-        for part in (chats, held_out)
-    )
-    groups += [group for group in groups if any(row.answers for row in group)]
-    random.Random(SEED).shuffle(groups)
-    train(model, groups, 1, flat(tested))
-
-
 @torch.inference_mode()
 def fit_yes(model: Reader) -> None:
     """Fit which lines say yes, by a logistic regression over what the network makes of them; all else stays."""
@@ -277,9 +261,9 @@ def fit_yes(model: Reader) -> None:
 
 
 def main() -> None:
-    """Run one of the five stages."""
+    """Run one of the four stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("open", "chats", "plain", "updates", "yes"), help="what is trained on")
+    parser.add_argument("stage", choices=("open", "chats", "plain", "yes"), help="what is trained on")
     parser.add_argument("path", type=Path, metavar="DATA|START", help="a folder of data, or the weights to go on from")
     parser.add_argument("--out", type=Path, help="the file that the stage open writes")
     arguments = parser.parse_args()
@@ -294,10 +278,6 @@ def main() -> None:
         save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
         return
     go_on(model, arguments.path)
-    if arguments.stage == "updates":
-        train_on_updates(model)
-        bert.save(weights_of(model) | {"calibration": Calibration(SHIFT_UPDATES).array}, line_reader.UPDATE_WEIGHTS)
-        return
     if arguments.stage == "yes":
         fit_yes(model)
         bert.save(weights_of(model) | {"calibration": bert.load(arguments.path)["calibration"]}, line_reader.WEIGHTS)

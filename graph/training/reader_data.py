@@ -25,6 +25,8 @@ from memory.embedding.embedder import Embedder
 SAYS = {"no": 0, "yes": 1}
 """What a line may say to a question that asks for that, and the label of it."""
 
+_OPPOSITE = {"yes": "no", "no": "yes"}
+
 OUTDATED = "outdated"
 """The kind of a pair whose line answers with a value that another line has replaced: it answers, but worse."""
 
@@ -142,6 +144,26 @@ def _marked(asked: Mapping[str, Any], question: str, row: Mapping[str, Any], lin
     span = min(start for start, _ in places), max(start + len(words) for start, words in places)
     is_alone = len([other for other in asked["lines"] if other["role"] == "evidence"]) == 1
     return Example(question, asked_on, line, span, asked["kind"] if is_alone and asked["kind"] in SAYS else "")
+
+
+def yes_or_no_of(chat: Chat, questions: Sequence[Mapping[str, Any]]) -> Iterator[Example]:
+    """The questions that ask yes or no, each with a line that says it; what was so before says the opposite."""
+    lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
+    for asked in questions:
+        if asked["kind"] in SAYS:
+            text = f"{asked['q']} {asked['before']['q']}" if "before" in asked else asked["q"]
+            of_role = {
+                role: [row["n"] for row in asked["lines"] if row["role"] == role] for role in ("evidence", OUTDATED)
+            }
+            if len(of_role["evidence"]) == 1:
+                yield Example(text, asked_on, lines[of_role["evidence"][0]], None, asked["kind"])
+            for n in of_role[OUTDATED]:
+                yield Example(text, asked_on, lines[n], None, _OPPOSITE[asked["kind"]])
+    of_pairs = {pair["q"]: pair["says"] for pair in chat["pairs"] if pair.get("says") and pair["kind"] != OUTDATED}
+    for pair in chat["pairs"]:
+        if pair["answer"] is not None and (says := of_pairs.get(pair["q"])):
+            said = _OPPOSITE[says] if pair["kind"] == OUTDATED else says
+            yield Example(pair["q"], asked_on, lines[pair["line"]], None, said)
 
 
 def _example(pair: Mapping[str, Any], line: Line, asked_on: date) -> Example:
