@@ -77,6 +77,8 @@ def test_what_names_no_thing_or_leaves_out_what_is_asked_of_it_refers_back(text)
         "what's on this week?",
         "and where does Petra work",
         "what about the car is so dear?",
+        "And Petra got a new dog yesterday",
+        "so I bought a kettle for 90 pounds",
     ],
 )
 def test_what_names_its_thing_does_not(text):

@@ -7,6 +7,7 @@ from functools import reduce
 
 from graph.language.patterns import pattern
 from graph.language.people import gender
+from graph.understanding import acts
 from graph.understanding.aliases import ASKS_NAME, People, kinds_in, mention
 from graph.understanding.question import REQUEST, names_something, proper_names
 from graph.understanding.times import times_in
@@ -47,7 +48,7 @@ LATEST = 4
 
 def refers_back(text: str) -> bool:
     """Whether a question is about what was said before: "When was that?", "did it go well?", not "What is my name?"."""
-    if _LEAVES_OUT.search(text):
+    if _LEAVES_OUT.search(text) and acts.said(text).asks:  # "And Petra got a dog" tells
         return True
     if not names_something(text):
         # "This week" refers to no more than itself.

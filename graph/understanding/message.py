@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -178,9 +179,9 @@ def _contexts(ask: Ask) -> Iterator[list[str]]:
     If it refers back, the former is the message after the last turn that does not and names something.
     """
     turns = [t.text for t in ask.dialogue if t.role == "user"]
-    naming = [text for text in turns if names_something(text) and not refers_back(text)]
+    naming = (text for text in reversed(turns) if names_something(text) and not refers_back(text))
     asks_back = acts.said(ask.text).asks and refers_back(ask.text)
-    of_user = naming[-1:] if asks_back else turns[-CONTEXT_TURNS:]
+    of_user = list(islice(naming, 1)) if asks_back else turns[-CONTEXT_TURNS:]
     for before in (of_user, [t.text for t in ask.dialogue[-DIALOGUE_TURNS:]]):
         yield [" ".join([*before, ask.text])] if before else []
 
