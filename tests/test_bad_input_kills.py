@@ -6,8 +6,8 @@ from memory.bank import schema
 from memory.bank.bank import Bank
 from memory.bank.unfinished import find_unfinished
 from memory.exporting.export import export_lines, write_export
+from memory.forgetting.byte_search import find_in_file
 from memory.forgetting.forget import forget_memories
-from memory.forgetting.residue import find_in_file
 from memory.ingest import ingest
 from memory.types import SessionDraft, TurnDraft
 from support.bad_input import MAY, assert_unharmed, history, seeded
@@ -29,7 +29,6 @@ def run(bank, call):
 
 FORGETTING = """
     journal.record deletion.delete_rows downloads.delete_all delete_unfinished deletion.empty_log residue.find_in_bank
-    residue.find_in_file
 """.split()
 """Functions that `memory.forgetting.forget` calls, in this order; from the third on, the rows are deleted."""
 

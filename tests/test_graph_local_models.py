@@ -225,10 +225,12 @@ def test_a_prompt_that_does_not_fit_is_said_with_both_sizes(name):
 def test_a_prompt_is_not_read_to_its_end_once_nobody_waits(name, monkeypatch):
     model = chat_model(name, quantization="fp32")
     stopped, read = threading.Event(), []
-    loaded = model.weights.model()
+    weights = model.weights
+    loaded = weights.model()
     monkeypatch.setattr(loaded.model.layers[0], "post_attention_layernorm", StopAfter(stopped))
     with loaded.register_forward_hook(lambda *_: read.append("the whole prompt")):
-        assert model._run(model._convert_input(TALK).to_messages(), {}, read.append, stopped) == {}
+        weights.generating.acquire()
+        assert model._run(weights, model._convert_input(TALK).to_messages(), {}, read.append, stopped) == {}
     assert read == []
     model.weights.unload()
 

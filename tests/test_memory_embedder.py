@@ -44,7 +44,7 @@ def small(embedder):
 @given(st.lists(st.sampled_from(TEXTS + ODD), min_size=1, max_size=12), st.integers(0, 11))
 def test_a_vector_does_not_depend_on_the_company(embedder, company, place):
     place %= len(company)
-    assert np.array_equal(embedder.encode(company)[place], embedder.encode([company[place]])[0])
+    assert near(embedder.encode(company)[place], embedder.encode([company[place]])[0])
 
 
 @pytest.mark.slow
@@ -53,7 +53,12 @@ def test_a_vector_does_not_depend_on_the_thread(embedder):
     at_once = embedder.encode(texts)
     with ThreadPoolExecutor(8) as pool:
         alone = np.concatenate(list(pool.map(lambda text: embedder.encode([text]), texts)))
-    assert np.array_equal(at_once, alone)
+    assert near(at_once, alone)
+
+
+def near(ours, theirs):
+    """Equal but for the last digits: without VNNI, a batch of another size is computed in another order."""
+    return np.allclose(ours, theirs, rtol=0, atol=1e-5)
 
 
 def test_vectors_are_of_length_one(embedder):

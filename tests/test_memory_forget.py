@@ -2,7 +2,10 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +20,7 @@ from memory.search import indexer
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 from support.export_files import write_zip
 
+ROOT = Path(__file__).parents[1]
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 SECRET = "The safe behind the piano opens with 4711."
 OTHER = "We painted the kitchen yellow."
@@ -60,6 +64,17 @@ def test_nothing_is_left_in_the_log_of_a_bank_that_is_kept_open(made):
         assert (gone.memories, gone.residue) == (2, 0)
         assert not find_in_bank(bank.path, [SECRET])
         assert all(SECRET.encode() not in file.read_bytes() for file in bank.path.parent.glob("bank.db*"))
+
+
+def test_another_process_leaves_the_log_to_a_connection_that_is_open_while_something_is_forgotten(made):
+    bank, ana = made
+    opened = (
+        "import sys; from pathlib import Path; from memory.bank.bank import Bank; Bank(Path(sys.argv[1])).personas()"
+    )
+    with bank.kept_open():
+        assert forget_memories(bank, ana.id, [find(bank, ana, SECRET).id]).memories == 2
+        subprocess.run([sys.executable, "-c", opened, bank.path], cwd=ROOT, check=True)
+        assert bank.path.with_name("bank.db-wal").exists()
 
 
 @pytest.mark.parametrize("name", ["talk.txt", "talk.json", "talk.zip"])

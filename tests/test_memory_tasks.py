@@ -18,7 +18,7 @@ from memory.bank.queries import deletion as scope
 from memory.cli.errors import INTERRUPTED
 from memory.errors import Cancelled
 from memory.exporting import export
-from memory.forgetting import forget
+from memory.forgetting import byte_search, forget
 from memory.forgetting import residue as traces
 from memory.progress import Task
 from memory.search import indexer
@@ -213,8 +213,8 @@ def test_one_pass_finds_what_looking_for_each_text_finds(tmp_path_factory, texts
     path = tmp_path_factory.getbasetemp() / "content"
     path.write_bytes(content.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(traces, "CHUNK_BYTES", chunk)
-        assert traces.find_in_file(path, texts) == {text for text in texts if text in content}
+        patch.setattr(byte_search, "CHUNK_BYTES", chunk)
+        assert byte_search.find_in_file(path, texts) == {text for text in texts if text in content}
 
 
 def test_words_that_stand_inside_others_are_no_residue(bank, embedder):

@@ -1,4 +1,8 @@
-"""Open a bank's file, bring it to the newest version, and explain what SQLite reports of it."""
+"""Open a bank's file, bring it to the newest version, and explain what SQLite reports of it.
+
+A process that has a bank open may not open its files in any other way: closing one drops SQLite's locks on it
+(https://sqlite.org/howtocorrupt.html, 2.2).
+"""
 
 import errno
 import random

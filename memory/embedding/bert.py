@@ -1,8 +1,8 @@
 """BERT networks of 384 dimensions on OpenVINO, with weights of 8 bits: the sentence encoders, and parts of the reader.
 
 Weights are quantized to bytes on loading. Where the processor has instructions for it (VNNI), OpenVINO quantizes
-activations to bytes, too, with a scale for each `GROUP` values of each token; elsewhere it computes in float32. No
-scale depends on another text, so a result does not depend on the batch.
+activations to bytes, too, with a scale for each `GROUP` values of each token: no scale depends on another text, so a
+result does not depend on the batch. Elsewhere it computes in float32, and the batch changes the last digits.
 
     tokens      2 texts of 5 and 9 tokens, padded to 16
     words       (2, 16, 384)    the sums of their embeddings (word, position, type)

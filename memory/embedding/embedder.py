@@ -128,8 +128,8 @@ class LibraryEncoder:
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1.
 
-        Only texts of one padded length share a batch: a vector is then the same to the last bit whatever else is
-        encoded, and there is less padding than in batches of sorted texts.
+        Only texts of one padded length share a batch: a vector is then the same, but for the last digits, whatever
+        else is encoded, and there is less padding than in batches of sorted texts.
         """
         import torch
 
@@ -148,7 +148,7 @@ class LibraryEncoder:
 
 
 Encoder = bert.SentenceEncoder | LibraryEncoder
-"""A loaded model. A text's vector is the same to the last bit whatever else is encoded, and in any thread."""
+"""A loaded model. A text's vector is the same to five decimals whatever else is encoded, and in any thread."""
 
 
 def _sentence_transformer(model: str) -> SentenceTransformer:

@@ -26,7 +26,7 @@ from memory.bank.rows import json_list
 from memory.bank.unfinished import delete_unfinished, find_unfinished
 from memory.errors import BankUnavailable
 from memory.exporting import downloads
-from memory.forgetting import residue
+from memory.forgetting import byte_search, residue
 from memory.formatting import format_counts
 from memory.progress import Progress, Task, rescale, without_progress
 
@@ -214,10 +214,10 @@ def _clean_files(bank: Bank, report: ForgetReport, texts: set[str], progress: Pr
     uploads = _find_uploads(bank, sample)
     for upload in uploads:
         upload.unlink(missing_ok=True)
-    remaining = residue.find_in_bank(bank.path, sample, rescale(progress, 0, 0.6))
+    remaining = residue.find_in_bank(bank.path, sample)
     left = _absent_from_rows(bank, remaining) if remaining else []
     kept = sorted([*folder.glob(f"{bank.path.name}{KEPT_SUFFIX}*"), *find_unfinished(folder)])
-    copies = tuple(path for path in kept if residue.find_in_file(path, sample))
+    copies = tuple(path for path in kept if byte_search.find_in_file(path, sample))
     progress(1.0)
     return replace(report, residue=len(left), copies=copies, uploads=uploads)
 

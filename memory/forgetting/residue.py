@@ -1,37 +1,43 @@
-"""Search the bank's files for bytes of forgotten text: many texts in one pass over a file."""
+"""Search the bank's files, and files that wait to be imported, for bytes of forgotten text."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Collection
-from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memory.errors import UnreadableFile
+from memory.forgetting import byte_search
+from memory.forgetting.byte_search import find_in_file
 from memory.importers.detect import unpack
-from memory.importers.reading.source import Source
-from memory.progress import Progress, without_progress
 
-SEARCHED_BYTES = 200
-"""Bytes of each text that are searched for: SQLite splits longer texts at page borders."""
-
-CHUNK_BYTES = 1 << 24
-"""Bytes read at a time, for a bank may be larger than memory."""
-
-FEW_TEXTS = 8
-"""Up to so many texts are found sooner one by one."""
-
-MAX_KEY_BYTES = 8
-"""Bytes of a text that are compared as one 64-bit number before the text is compared in full."""
+ROOT = Path(__file__).parents[2]
 
 
-def find_in_bank(bank: Path, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
-    """The texts whose bytes occur in a bank's file, its write-ahead log or the log's index."""
-    found = find_in_file(bank, texts, progress)
-    for suffix in ("-wal", "-shm"):
-        found |= find_in_file(bank.with_name(bank.name + suffix), texts)
-    return found
+def find_in_bank(bank: Path, texts: Collection[str]) -> set[str]:
+    """The texts whose bytes occur in a bank's file, its write-ahead log or the log's index.
+
+    Another process reads them. If this one did, closing a file would drop the locks of all its connections to it, and
+    whoever else opened the bank would delete the log that they write to (https://sqlite.org/howtocorrupt.html, 2.2).
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    if not texts:
+        return set()
+    files = [str(bank.absolute()) + suffix for suffix in ("", "-wal", "-shm")]
+    done = subprocess.run(  # in a session of its own: Ctrl-C does not end it
+        [sys.executable, "-m", byte_search.__name__, *files],
+        input=json.dumps(list(texts)),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
+        check=False,
+    )
+    if done.returncode:
+        raise OSError(f"{bank} could not be searched: {done.stderr.strip().rpartition(chr(10))[2]}")
+    return set(json.loads(done.stdout))
 
 
 def is_in_upload(path: Path, texts: Collection[str]) -> bool:
@@ -42,59 +48,3 @@ def is_in_upload(path: Path, texts: Collection[str]) -> bool:
         return any(find_in_file(source, spelled) for source in unpack(path).sources)
     except UnreadableFile:  # of no known format, it may be text all the same
         return bool(find_in_file(path, spelled))
-
-
-def find_in_file(path: Source, texts: Collection[str], progress: Progress = without_progress) -> set[str]:
-    """The texts, of at least two bytes each, that occur in a file; none if the file does not exist."""
-    if not texts:
-        return set()
-    by_bytes = {text.encode()[:SEARCHED_BYTES]: text for text in texts}
-    search, overlap = _TextSearch(by_bytes), max(map(len, by_bytes)) - 1
-    found: set[bytes] = set()
-    with suppress(FileNotFoundError), path.open("rb") as file:  # a log is deleted with its last reader
-        size, window = max(path.stat().st_size if isinstance(path, Path) else 0, 1), b""
-        while chunk := file.read(CHUNK_BYTES):
-            window = window[-overlap:] + chunk
-            found |= search.find_in(window)
-            progress(min(file.tell() / size, 1.0))
-    return {by_bytes[text] for text in found}
-
-
-class _TextSearch:
-    """Finds texts by their first two bytes, then by up to eight, then in full; few places pass each step.
-
-    For `b"lamp"` and `b"lake"` in `b"a lake"`: the pair "la" occurs at 2, the four bytes there are "lake", found.
-    """
-
-    def __init__(self, texts: Collection[bytes]) -> None:
-        self._all = texts
-        self._width = min(MAX_KEY_BYTES, *map(len, texts))
-        self._by_key: dict[int, list[bytes]] = {}
-        self._is_start = np.zeros(1 << 16, dtype=np.bool_)
-        for text in texts:
-            self._is_start[int.from_bytes(text[:2], "little")] = True
-            self._by_key.setdefault(int.from_bytes(text[: self._width], "little"), []).append(text)
-        self._keys = np.array(sorted(self._by_key), dtype=np.uint64)
-
-    def find_in(self, window: bytes) -> set[bytes]:
-        """The texts that occur in these bytes."""
-        if len(self._all) <= FEW_TEXTS:
-            return {text for text in self._all if text in window}
-        array = np.frombuffer(window, dtype=np.uint8)
-        found: set[bytes] = set()
-        for offset in (0, 1):
-            pairs = np.frombuffer(window, dtype="<u2", offset=offset, count=max(0, (len(window) - offset) // 2))
-            # NumPy takes by its native index type twice as fast.
-            places = np.flatnonzero(self._is_start.take(pairs.astype(np.intp))) * 2 + offset
-            places = places[places <= len(window) - self._width]
-            keys = self._keys_at(array, places)
-            is_key = np.isin(keys, self._keys)
-            for place, key in zip(places[is_key].tolist(), keys[is_key].tolist(), strict=True):
-                found.update(text for text in self._by_key[key] if window.startswith(text, place))
-        return found
-
-    def _keys_at(self, array: NDArray[np.uint8], places: NDArray[np.intp]) -> NDArray[np.uint64]:
-        keys = np.zeros(len(places), dtype=np.uint64)
-        for nth in range(self._width):
-            keys |= array[places + nth].astype(np.uint64) << np.uint64(8 * nth)
-        return keys

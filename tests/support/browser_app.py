@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -55,7 +56,7 @@ class App:
                 return
             except (URLError, ConnectionError, TimeoutError):
                 time.sleep(0.1)
-        self.stop()
+        self._process.kill()
         raise AssertionError(f"the app did not start: {(self.home / 'app.log').read_text()[-2000:]}")
 
     @property
@@ -65,9 +66,13 @@ class App:
         return self._process.pid
 
     def stop(self) -> None:
-        """End the process that `start` made."""
+        """End the process that `start` made, which may have been ended, but not have failed."""
         if self._process is None:
             return
+        failed = self._process.poll() not in (None, 0, -signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL)
+        assert not failed, (
+            f"the app ended with {self._process.returncode}: {(self.home / 'app.log').read_text()[-2000:]}"
+        )
         self._process.terminate()
         try:
             self._process.wait(timeout=60)

@@ -21,8 +21,8 @@ from memory.bank.unfinished import find_unfinished
 from memory.embedding.embedder import DEFAULT_MODEL
 from memory.errors import MemoirError
 from memory.exporting.export import export_lines, write_export
+from memory.forgetting.byte_search import find_in_file
 from memory.forgetting.forget import forget_memories
-from memory.forgetting.residue import find_in_file
 from memory.ingest import ingest
 from memory.search import indexer
 from memory.types import SessionDraft, TurnDraft
