@@ -3,39 +3,19 @@
 The message never contains a key, even if the server repeated one.
 """
 
+import tomllib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from graph.language.patterns import pattern
 from graph.models.hosted.keys import redact_keys
 from memory.errors import MemoirError
 
-TRY_AGAIN = "Try again"
-_CHECK_KEY = "The server refused the key: check OPENAI_API_KEY (openai:...) or MEMOIR_API_KEY (any other server)"
-_CHECK_KIND = "The server refused the request: check that it is a chat model"
-LONGER_CONTEXT = (
-    "choose a model with a longer context, or start its server with one (llama.cpp: --ctx-size, llama-cpp-python: "
-    "--n_ctx, Ollama: OLLAMA_CONTEXT_LENGTH, vLLM: --max-model-len)"
-)
-
-REMEDIES_BY_STATUS: Mapping[int, str] = {
-    400: _CHECK_KIND,
-    401: _CHECK_KEY,
-    403: _CHECK_KEY,
-    404: "The server has no model of that name: check which models it offers",
-    413: _CHECK_KIND,
-    422: _CHECK_KIND,
-    429: "The server has too many requests, or your quota is used up: wait, then try again",
-    500: "The server failed: look at its log, or try again",
-}
-"""By HTTP status; 500 stands for all from there on."""
-
-REMEDIES_BY_NAME: Mapping[str, str] = {
-    "Timeout": "The server did not answer in time: try again, or use a faster model",
-    "Connection": "Check that the server is running and that its address is right",
-    "OutOfMemory": "The memory is full: unload other models, or use a smaller one or quantization nf4",
-}
-"""By a part of the exception's name; all of these are temporary."""
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+TRY_AGAIN, LONGER_CONTEXT = _TABLE["try_again"], _TABLE["longer_context"]
+_BY_STATUS = {status: known["remedy"] for known in _TABLE["by_status"] for status in known["status"]}
+_BY_NAME: Mapping[str, str] = _TABLE["by_name"]
 
 _CONTEXT = pattern(r"context.{0,5}(length|size|window)|maximum context|exceed_context|prompt is too long")
 _CONTEXT_LENGTH = pattern(r"(?:context length is|context (?:size|window)(?: of)?) \(?([\d,]+)")
@@ -77,8 +57,8 @@ def failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
         told = int(length[1].replace(",", "")) if length else 0
         remedy = LONGER_CONTEXT[0].upper() + LONGER_CONTEXT[1:]
         return ContextExceeded(no_reply(f"the prompt is longer than its context; {said}", remedy), told)
-    by_name = next((remedy for part, remedy in REMEDIES_BY_NAME.items() if part in name), "")
-    remedy = REMEDIES_BY_STATUS.get(min(status, 500)) or by_name or TRY_AGAIN
+    by_name = next((remedy for part, remedy in _BY_NAME.items() if part in name), "")
+    remedy = _BY_STATUS.get(min(status, 500)) or by_name or TRY_AGAIN
     headers: Iterable[Any] = getattr(getattr(fault, "response", None), "headers", None) or {}
     wait = str(dict(headers).get("retry-after", ""))
     remedy += f" (the server asks for {wait} s)" if wait.isdecimal() else ""

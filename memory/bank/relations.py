@@ -6,46 +6,24 @@ the memory, a wrong one misleads.
 """
 
 import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
 
 from memory.types import MemoryDraft, Relation
 
-_WORD = r"[^\W\d_a-z][\w.-]*(?:['’][^\W\d_a-z][\w.-]*)*"
-_SMALL = r"(?:(?:de|del|da|do|dos|du|la|le|di|van|von|der|den|al|el|bin|ibn) )"
-# A sentence may begin with a capital that is no name's.
-_NO_NAME = r"(?!(?:The|A|An|This|That|My|Your|Our|His|Her|Their|He|She|It|They|We|I|You|One|Both)\b)"
-NAME = rf"{_NO_NAME}{_WORD}(?: {_SMALL}*{_WORD}){{0,3}}"
-_STOPS = r"(?!(?:at|in|on|since|from|who|and|or|of|for|with|to|the|is|was)\b)"
-_HEAD = rf"(?P<head>{NAME})['’]s|(?P<mine>[Yy]our|[Mm]y)"
-_KIND = rf"(?P<name>(?:{_STOPS}[\w-]+(?: |\b)){{1,3}})"
-_SMALL_KIND = rf"(?P<name>(?:{_STOPS}[^\W\dA-Z_][\w-]* ){{1,3}}?)"
-_CALLED = r"(?:(?:is|was) )?(?:called |named )?"
-_SENTENCES = (
-    # "Leila, whom all like, is Noor's younger sister"; but not "Leila met Daan, who is Noor's friend"
-    re.compile(
-        rf"(?P<tail>{NAME})\b(?:(?!\b(?:who|which|that|where|whose)\b)[^.;]){{0,120}}?\b(?P<tense>is|was) "
-        rf"(?:{_HEAD}) {_KIND}"
-    ),
-    # "Leila is the younger sister of Noor"
-    re.compile(
-        rf"(?P<tail>{NAME})\b[^.;]{{0,60}}?\b(?P<tense>is|was) (?:an? |the )?{_SMALL_KIND}of "
-        rf"(?P<head>{NAME})(?:['’]s)?\b"
-    ),
-    # "Noor's sister is called Leila", "Noor's sister Leila is a midwife"
-    re.compile(rf"(?:{_HEAD}) {_SMALL_KIND}{_CALLED}(?P<tail>{NAME})"),
-    # "Noor has a younger sister called Leila"
-    re.compile(rf"(?P<head>{NAME}) (?:has|had) an? {_SMALL_KIND}(?:called|named) (?P<tail>{NAME})"),
-)
-"""The sentences that say who is what to whom; each is matched from the first word on."""
-_FIRST_NAME = re.compile(NAME)
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_PROFILE: Mapping[str, str] = _TABLE["profile"]
 
-_PROFILE = {
-    "Lives in ": "home",
-    "Works as ": "occupation",
-    "Works at ": "employer",
-    "Born in ": "birthplace",
-    "Allergic to ": "",
-}
-"""How profile facts learned from a chat begin, and their attribute where the memory names none."""
+
+def _compile(source: str) -> re.Pattern[str]:
+    """Compile a pattern of relations.toml with its parts filled in."""
+    while (filled := re.sub(r"\{([a-z_]+)\}", lambda part: _TABLE["parts"][part[1]], source)) != source:
+        source = filled
+    return re.compile(source)
+
+
+_SENTENCES, _FIRST_NAME = tuple(map(_compile, _TABLE["sentences"])), _compile("{name}")
 
 MAX_READ = 1000
 """Characters in which a sentence or name is sought: the patterns match from the first word on."""
