@@ -28,7 +28,7 @@ def run(bank, call):
 
 
 FORGETTING = """
-    journal.record deletion.delete_rows downloads.delete_all delete_unfinished deletion.empty_log residue.find_in_bank
+    journal.record deletion.delete_rows downloads.delete_all delete_unfinished deletion.empty_log find_in_bank
 """.split()
 """Functions that `memory.forgetting.forget` calls, in this order; from the third on, the rows are deleted."""
 

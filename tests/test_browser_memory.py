@@ -16,7 +16,7 @@ pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
 from memory.bank.bank import Bank
-from memory.forgetting.residue import find_in_bank
+from memory.forgetting.forget import find_in_bank
 from support.browser_app import DATA, SLOW, App, Screen
 from support.export_files import EXPORTS, write_zip
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from memory import ingest
 from memory.bank.bank import Bank
-from memory.forgetting.residue import find_in_bank
+from memory.forgetting.forget import find_in_bank
 from support.app_client import PASSWORDS, two_users
 from support.browser_app import DATA, SLOW, App, Screen
 

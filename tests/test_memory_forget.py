@@ -14,8 +14,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries import deletion
 from memory.bank.queries.deletion import select_everything, select_memories, select_session
 from memory.errors import BankUnavailable, UnknownPersona
-from memory.forgetting.forget import forget_memories, forget_selected, preview_selected
-from memory.forgetting.residue import find_in_bank
+from memory.forgetting.forget import find_in_bank, forget_memories, forget_selected, preview_selected
 from memory.search import indexer
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 from support.export_files import write_zip

@@ -19,7 +19,7 @@ from memory.cli.errors import INTERRUPTED
 from memory.errors import Cancelled
 from memory.exporting import export
 from memory.forgetting import byte_search, forget
-from memory.forgetting import residue as traces
+from memory.forgetting.forget import find_in_bank
 from memory.progress import Task
 from memory.search import indexer
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
@@ -198,7 +198,7 @@ def test_ctrl_c_after_the_forgetting_lets_the_cleaning_be_finished(bank, monkeyp
     told = capsys.readouterr()
     assert "too late to cancel" in told.err
     assert "no traces left" in told.out
-    assert not traces.find_in_bank(bank.path, [said(3, 3)])
+    assert not find_in_bank(bank.path, [said(3, 3)])
 
 
 # --- the bytes
@@ -224,4 +224,4 @@ def test_words_that_stand_inside_others_are_no_residue(bank, embedder):
     indexer.embed_all(bank, embedder, 1)
     (memory,) = (m for m in bank.memories(1) if m.text == whole)
     assert forget.forget_memories(bank, 1, [memory.id]).residue == 0
-    assert traces.find_in_bank(bank.path, [whole])
+    assert find_in_bank(bank.path, [whole])

@@ -10,15 +10,14 @@ own.
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from eval.types import Criterion, Prediction, Probe
 from graph.models.json_replies import REASONING, quoted
+from memory.data_files import read_table
 
-TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+TEXTS: Mapping[str, Any] = read_table(__file__, "prompts.toml")
 NO_ANSWER = "(no answer was given)"
 
 SCORES = (0, 0.5, 1)

@@ -8,17 +8,16 @@ the times it asks about. A fact that the graph lacks may still have been said: t
 is only as certain as the graph is complete.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import chain, zip_longest
-from pathlib import Path
 from random import Random
 
 from eval.making.quads import Knowledge, Quad, folded, history_quads
 from eval.types import Gold, History, Probe
+from memory.data_files import read_table
 from memory.types import Store, TimeSpan
 
 DONT_KNOW = "I don't know."
@@ -29,7 +28,7 @@ LONGEST_TAIL = 80
 UNKNOWN_SHARE = 4
 """Each of the two unanswerable kinds has at most one question for so many answerable ones."""
 
-WORDING = tomllib.loads(Path(__file__).with_name("wording.toml").read_text("utf-8"))
+WORDING = read_table(__file__, "wording.toml")
 THEN_AND_NOW: Mapping[str, Sequence[str]] = WORDING["then_and_now"]
 
 DAY = timedelta(days=1)

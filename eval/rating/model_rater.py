@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field, create_model
@@ -16,6 +14,7 @@ from eval.judging.judge import Spent
 from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Rating, Reply, by_question
 from graph.models.calls import Completion, ModelFailed
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from memory.data_files import read_table
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 MAX_TOKENS = 200
 """Of a reply; the JSON takes about 60."""
 
-PROMPTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+PROMPTS: Mapping[str, str] = read_table(__file__, "prompts.toml")
 
 Score = Annotated[float, Field(ge=0, le=HIGHEST)]
 

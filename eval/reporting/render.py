@@ -1,9 +1,7 @@
 """Format reports as Markdown, table rows and CSV."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -13,9 +11,10 @@ from eval.judging.judge import Agreement
 from eval.metrics.intervals import INTERVALS
 from eval.reporting.report import Report
 from eval.types import Figure
+from memory.data_files import read_table
 from memory.formatting import csv_text, safe_cell
 
-_SHOWN: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text("utf-8"))
+_SHOWN: Mapping[str, Any] = read_table(__file__, "metrics.toml")
 HEADLINES: Sequence[str] = _SHOWN["headlines"]
 """The figures to show first, where a benchmark has them."""
 GROUP_METRICS: Sequence[str] = _SHOWN["groups"]

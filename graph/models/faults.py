@@ -3,16 +3,15 @@
 The message never contains a key, even if the server repeated one.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from graph.language.patterns import pattern
 from graph.models.hosted.keys import redact_keys
+from memory.data_files import read_table
 from memory.errors import MemoirError
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE = read_table(__file__)
 TRY_AGAIN, LONGER_CONTEXT = _TABLE["try_again"], _TABLE["longer_context"]
 _BY_STATUS = {status: known["remedy"] for known in _TABLE["by_status"] for status in known["status"]}
 _BY_NAME: Mapping[str, str] = _TABLE["by_name"]

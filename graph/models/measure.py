@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil  # type: ignore[import-untyped]
@@ -18,13 +16,14 @@ from graph.models.local_model import LocalModel, Messages
 from graph.models.quantization import Quantization
 from graph.models.registry import chat_model
 from graph.models.tokens import context_length, count_tokens
+from memory.data_files import read_table
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 GIB = 2**30
 
-PROMPTS = tomllib.loads(Path(__file__).with_name("measure.toml").read_text("utf-8"))
+PROMPTS = read_table(__file__)
 
 LONG_PROMPT = "What did I buy first?\n" + "\n".join(
     f"{day} May 2024: I bought {thing} at the market in Leeds, and my sister Ada came along."

@@ -17,9 +17,9 @@ from sqlite_utils import Database
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
-from memory.bank.queries import named_queries
 from memory.bank.queries.memories import known_to, memories_by_id, persona_list, read_memories, visible_personas
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
+from memory.data_files import named_queries
 from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
     NO_QUOTA,
@@ -39,7 +39,7 @@ from memory.types import (
 Choice = Literal["embedding_model", "chat_model"]
 """What the user chooses for a whole bank."""
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 SESSION = SQL["session"]
 
 NEWEST_FIRST = "ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"

@@ -9,7 +9,6 @@ import random
 import sqlite3
 import threading
 import time
-import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from sqlite_utils import Database
 
 from memory.bank import schema
 from memory.bank.unfinished import delete_idle
+from memory.data_files import read_table
 from memory.errors import BankTooNew, BankUnavailable
 
 BUSY_SECONDS = 60.0
@@ -37,7 +37,7 @@ UTF-8, and Python then raises the last."""
 _UNDONE = "what was being written was undone; everything before it is kept"
 _REMEDY = "Nothing was changed. Point MEMOIR_HOME at a folder that can be written"
 
-_MEANINGS = tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8"))["faults"]
+_MEANINGS = read_table(__file__, "faults.toml")["faults"]
 
 
 FileId = tuple[int, int]

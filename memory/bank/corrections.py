@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -15,13 +14,13 @@ from sqlite_utils import Database
 
 from memory.bank import facts, journal, rows
 from memory.bank.bank import Bank
-from memory.bank.queries import named_queries
 from memory.bank.queries.memories import known_to, memories_by_id
 from memory.bank.rows import clean, insert, next_id
+from memory.data_files import named_queries
 from memory.errors import MemoirError
 from memory.types import Memory
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 
 ChangeKind = Literal["edit", "wrong", "pin", "unpin", "merge"]
 
@@ -142,14 +141,10 @@ def undo(bank: Bank, persona_id: int) -> int:
         if row["kind"] in ("pin", "unpin"):
             db.conn.execute("UPDATE memories SET pinned = ? WHERE id = ?", (int(row["kind"] == "unpin"), memory_id))
         elif row["kind"] == "merge":
-            db.conn.executemany(
-                "DELETE FROM sources WHERE memory_id = ? AND turn_id = ?", [(memory_id, turn) for turn in touched]
-            )
+            db.conn.executemany(SQL["delete_source"], [(memory_id, turn) for turn in touched])
             facts.reinstate(db, other)
         else:
-            db.conn.executemany(
-                "DELETE FROM rests_on WHERE memory_id = ? AND basis_id = ?", [(each, memory_id) for each in touched]
-            )
+            db.conn.executemany(SQL["delete_basis"], [(each, memory_id) for each in touched])
             if other is not None:
                 facts.undo_effects(db, other)
                 db.conn.execute("DELETE FROM memories WHERE id = ?", (other,))

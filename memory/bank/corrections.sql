@@ -19,3 +19,9 @@ EXCEPT SELECT id FROM memories WHERE store = 'dialogue'
 
 -- name: last_change
 SELECT * FROM changes WHERE persona_id = ? ORDER BY id DESC LIMIT 1
+
+-- name: delete_source
+DELETE FROM sources WHERE memory_id = ? AND turn_id = ?
+
+-- name: delete_basis
+DELETE FROM rests_on WHERE memory_id = ? AND basis_id = ?

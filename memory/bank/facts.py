@@ -8,18 +8,17 @@ was wrong or withdrawn is retracted: what it had closed then holds as if the fac
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
-from pathlib import Path
 
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.bank.queries import named_queries
 from memory.bank.queries.memories import known_to
 from memory.bank.rows import clean_draft, insert, link, memory_row, next_id
+from memory.data_files import named_queries
 from memory.search.quotes import find_quote
 from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Turn, TurnDraft, WriteCounts
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 
 
 def add_memory(db: Database, persona_id: int, draft: MemoryDraft) -> WriteCounts:
@@ -103,8 +102,7 @@ def _learn(
     link(db, "sources", [(memory_id, *quote) for quote in quotes])
     reassert(db, memory_id)
     if item.replaces is not None:
-        by = "UPDATE memories SET superseded_by = ?, valid_to = ? WHERE id = ?"
-        db.conn.executemany(by, [(memory_id, *each) for each in closed])
+        db.conn.executemany(SQL["end"], [(memory_id, *each) for each in closed])
         db.conn.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", (memory_id, item.replaces))
         # A correction is drawn from the first statement and from the one that corrects it.
         rows.copy_sources(db, item.replaces, memory_id, alone=False)
@@ -146,9 +144,7 @@ def retract(db: Database, persona_id: int, memory_id: int, at: str | None, *, le
 
 def undo_effects(db: Database, memory_id: int) -> None:
     """Undo what a memory that is being deleted did to others: what it closed or corrected holds again."""
-    corrected = db.conn.execute(
-        "SELECT id FROM memories WHERE superseded_by = ? AND taken_back IS NOT NULL", (memory_id,)
-    ).fetchall()
+    corrected = db.conn.execute(SQL["corrected"], (memory_id,)).fetchall()
     db.conn.execute(SQL["reopen_closed"], {"id": memory_id})
     for (corrected_id,) in corrected:
         reinstate(db, corrected_id)
@@ -162,19 +158,13 @@ def reinstate(db: Database, memory_id: int) -> None:
 
 def supersede(db: Database, new_id: int) -> None:
     """Close the earlier of two facts about one attribute of one person when the later one begins to hold."""
-    persona_id, store, attribute, speaker, since = db.conn.execute(
-        "SELECT persona_id, store, attribute, speaker, valid_from FROM memories WHERE id = ?", (new_id,)
-    ).fetchone()
-    if since is None or not attribute or store not in SEMANTIC:
+    new = next(db.query(SQL["fact"], [new_id]))
+    if new["since"] is None or not new["attribute"] or new["store"] not in SEMANTIC:
         return
-    values = {"persona": persona_id, "store": store, "attribute": attribute, "speaker": speaker}
-    values |= {"new": new_id, "since": since}
-    db.conn.execute(SQL["close_earlier"], values)
-    later = db.conn.execute(SQL["next_later"], values).fetchone()
+    db.conn.execute(SQL["close_earlier"], new)
+    later = db.conn.execute(SQL["next_later"], new).fetchone()
     if later is not None:
-        db.conn.execute(
-            "UPDATE memories SET valid_to = ?, superseded_by = ? WHERE id = ?", (later[1], later[0], new_id)
-        )
+        db.conn.execute(SQL["end"], (*later, new_id))
 
 
 def reassert(db: Database, new_id: int) -> None:
@@ -200,8 +190,5 @@ def reassert(db: Database, new_id: int) -> None:
             "superseded_by": None,
         }
         insert(db, "memories", [again])
-        db.conn.executemany(
-            "UPDATE sources SET memory_id = ? WHERE memory_id = ? AND turn_id = ?",
-            [(again["id"], row["id"], turn_id) for turn_id, _ in statements],
-        )
+        db.conn.executemany(SQL["move_source"], [(again["id"], row["id"], turn_id) for turn_id, _ in statements])
         supersede(db, again["id"])

@@ -38,6 +38,14 @@ WHERE id IN (SELECT t.session_id FROM turns t JOIN sources o ON o.turn_id = t.id
 UPDATE memories SET (valid_to, superseded_by) = (SELECT valid_to, superseded_by FROM memories WHERE id = :id)
 WHERE superseded_by = :id AND taken_back IS NULL
 
+-- name: corrected
+-- What a memory corrected.
+SELECT id FROM memories WHERE superseded_by = ? AND taken_back IS NOT NULL
+
+-- name: fact
+-- A memory as the values of the two statements that follow.
+SELECT id AS new, persona_id AS persona, store, attribute, speaker, valid_from AS since FROM memories WHERE id = ?
+
 -- name: close_earlier
 -- Close the facts about the same attribute that had begun by `:since`. SQLite uses the partial index only if the query,
 -- too, says that the attribute is not empty.
@@ -50,6 +58,14 @@ WHERE persona_id = :persona AND store = :store AND attribute = :attribute AND at
 SELECT id, valid_from FROM memories
 WHERE persona_id = :persona AND store = :store AND attribute = :attribute AND attribute <> '' AND speaker = :speaker
     AND id <> :new AND taken_back IS NULL AND valid_from > :since ORDER BY valid_from LIMIT 1
+
+-- name: end
+-- Let a memory end because of another: (the other, the end, the memory).
+UPDATE memories SET superseded_by = ?, valid_to = ? WHERE id = ?
+
+-- name: move_source
+-- Give a turn of a memory to another: (the other, the memory, the turn).
+UPDATE sources SET memory_id = ? WHERE memory_id = ? AND turn_id = ?
 
 -- name: later_statements
 -- (turn, time) of each statement of a fact after it ended.

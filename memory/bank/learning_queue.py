@@ -9,15 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from memory.bank import journal, rows
 from memory.bank.bank import SESSION, Bank
 from memory.bank.facts import add_learned
-from memory.bank.queries import named_queries
+from memory.data_files import named_queries
 from memory.types import SUMMARY, LearnedMemory, Memory, Session, Turn, WriteCounts
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 
 IDLE_TIMEOUT = timedelta(minutes=30)
 """A chat is over when nobody has spoken for this long."""

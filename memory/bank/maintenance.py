@@ -1,19 +1,18 @@
 """Verify what was said against its content hashes, and derived data against the rows; rebuild derived data."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 from sqlite_utils import Database
 
 from memory.bank import rows, schema
 from memory.bank.bank import Bank
-from memory.bank.queries import named_queries
 from memory.bank.rows import index_terms
+from memory.data_files import named_queries
 from memory.search import indexer
 from memory.types import TurnDraft
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 
 MAX_REPEATS = 1000
 """How often the same words in one session are told apart by their number when a turn is checked."""
@@ -112,10 +111,7 @@ def _is_changed(row: rows.Row) -> bool:
 
 
 def _check_vectors(db: Database, model: str) -> Iterator[str]:
-    stray = db.conn.execute(
-        "SELECT count(*) FROM vectors WHERE key_hash NOT IN (SELECT key_hash FROM memories)"
-    ).fetchone()[0]
-    if stray:
+    if stray := db.conn.execute(SQL["stray_vectors"]).fetchone()[0]:
         yield f"vectors: {stray} belong to no memory; rebuild removes them"
     sizes = db.conn.execute("SELECT DISTINCT length(vector) FROM vectors WHERE model = ?", (model,)).fetchall()
     if len(sizes) > 1:

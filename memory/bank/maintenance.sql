@@ -9,3 +9,6 @@ FROM memories m
 LEFT JOIN sources o ON m.store = 'dialogue' AND o.memory_id = m.id
     AND o.turn_id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
 LEFT JOIN turns t ON t.id = o.turn_id
+
+-- name: stray_vectors
+SELECT count(*) FROM vectors WHERE key_hash NOT IN (SELECT key_hash FROM memories)

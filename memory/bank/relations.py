@@ -6,13 +6,12 @@ the memory, a wrong one misleads.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 
+from memory.data_files import read_table
 from memory.types import MemoryDraft, Relation
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE = read_table(__file__)
 _PROFILE: Mapping[str, str] = _TABLE["profile"]
 
 

@@ -14,8 +14,8 @@ from typing import Literal
 
 from sqlite_utils import Database
 
-from memory.bank.queries import named_queries
 from memory.bank.relations import relation_of
+from memory.data_files import named_queries
 from memory.search.quotes import find_quote
 from memory.types import MemoryDraft
 
@@ -26,14 +26,13 @@ _TIMES = "created_at started_at heard_at said_at event_start event_end recorded_
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(_TIMES.split(), "time"),
     **dict.fromkeys(("proactive", "kept_apart", "learned", "hidden", "pinned"), "flag"),
-    "traits": "list",
-    "unsupported": "list",
+    **dict.fromkeys(("traits", "unsupported", "touched"), "list"),
 }
 
 
 _SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
 
-MIGRATIONS: Mapping[str, str] = named_queries(Path(__file__).with_name("migrations.sql"))
+MIGRATIONS: Mapping[str, str] = named_queries(__file__, "migrations.sql")
 
 
 def _run(conn: sqlite3.Connection, script: str) -> None:

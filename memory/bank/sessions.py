@@ -9,19 +9,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database
 
 from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
-from memory.bank.queries import named_queries
 from memory.bank.rows import clean_draft, draft_columns, insert, link, memory_row, next_id
+from memory.data_files import named_queries
 from memory.errors import UnknownPersona
 from memory.types import QUESTION, MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 
 LONG, PART = 1_500, 1_000
 """Characters of a message from which it is remembered in parts, and of a part: an encoder reads some thousand."""
@@ -160,47 +159,46 @@ def _signature(external_id: str, speaker: str, text: str, said_at: str | None) -
     return external_id or (speaker, text, said_at)
 
 
-def turns_by_identity(db: Database, session_id: int) -> dict[str, tuple[int, int]]:
-    """The id and the position of each turn of a session, by its identity."""
+def insert_turns(
+    db: Database, session_id: int, turns: Sequence[rows.Row], *, in_place: bool = False
+) -> tuple[list[int], list[int]]:
+    """Insert the rows of turns that a session lacks, behind those it has, or `in_place` at the positions in them.
+
+    Returns the ids of all the turns, and the places among them of those that are new.
+    """
     query = "SELECT identity, id, position FROM turns WHERE session_id = ?"
-    return {identity: (turn_id, position) for identity, turn_id, position in db.conn.execute(query, (session_id,))}
+    known = {identity: (turn_id, position) for identity, turn_id, position in db.conn.execute(query, (session_id,))}
+    behind = 1 + max((position for _, position in known.values()), default=-1)
+    new_id = next_id(db, "turns")
+    ids: list[int] = []
+    new: dict[int, dict[str, Any]] = {}
+    for place, turn in enumerate(turns):
+        if turn["identity"] in known:
+            ids.append(known[turn["identity"]][0])
+            continue
+        ids.append(new_id + len(new))
+        position = turn["position"] if in_place else behind + len(new)
+        new[place] = {**turn, "id": ids[-1], "session_id": session_id, "position": position}
+    insert(db, "turns", list(new.values()))
+    return ids, list(new)
 
 
 def _turns(
     db: Database, session_id: int, draft: SessionDraft, before: EarlierTurns
 ) -> tuple[list[int], list[tuple[int, str]]]:
     """Insert the new turns; returns the ids of all turns, and the position and identity of each new one."""
-    known = turns_by_identity(db, session_id)
-    position = max((place for _, place in known.values()), default=-1)
-    first_id = next_id(db, "turns")
     seen = Counter(before)
-    ids: list[int] = []
-    fresh: list[tuple[int, str]] = []
-    new_rows: list[dict[str, Any]] = []
-    for place, turn in enumerate(draft.turns):
+    found: list[dict[str, Any]] = []
+    for turn in draft.turns:
         same = (turn.external_id, turn.speaker, turn.text)
-        identity = rows.turn_identity(turn, seen[same])
+        said_at, said_text = turn.said_at or draft.started_at, turn.said_text or draft.started_text
+        own = {"identity": rows.turn_identity(turn, seen[same]), "said_at": rows.format_time(said_at)}
+        found.append({**draft_columns(turn), **own, "said_text": said_text})
         seen[same] += 1
-        if identity in known:
-            ids.append(known[identity][0])
-            continue
-        ids.append(first_id + len(new_rows))
-        fresh.append((place, identity))
-        new_rows.append(
-            {
-                **draft_columns(turn),
-                "id": ids[-1],
-                "session_id": session_id,
-                "position": position + 1 + len(new_rows),
-                "identity": identity,
-                "said_at": rows.format_time(turn.said_at or draft.started_at),
-                "said_text": turn.said_text or draft.started_text,
-            }
-        )
-    insert(db, "turns", new_rows)
-    cites = ((ids[place], draft.turns[place].cites) for place, _ in fresh)
+    ids, fresh = insert_turns(db, session_id, found)
+    cites = ((ids[place], draft.turns[place].cites) for place in fresh)
     link(db, "cites", ((turn_id, memory, n) for turn_id, cited in cites for n, memory in enumerate(cited, start=1)))
-    return ids, fresh
+    return ids, [(place, found[place]["identity"]) for place in fresh]
 
 
 def _dialogue(

@@ -5,16 +5,16 @@ Times are naive, because "yesterday" and "last week" begin at midnight in the sp
 northern hemisphere, named by the year they begin in (winter 2021 ends in February 2022).
 """
 
-import tomllib
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
 from dateutil.rrule import rrulestr  # type: ignore[import-untyped]
+
+from memory.data_files import read_table
 
 Unit = Literal[
     "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year", "decade", "span"
@@ -212,9 +212,7 @@ def weekday_after(moment: datetime, weekday: int) -> datetime:
     return today + (weekday - today.weekday()) % 7 * DAY
 
 
-WORDS, PATTERNS = (
-    tomllib.loads(Path(__file__).with_name(name).read_text("utf-8")) for name in ("words.toml", "patterns.toml")
-)
+WORDS, PATTERNS = (read_table(__file__, name) for name in ("words.toml", "patterns.toml"))
 """The lists and tables of these files, by name."""
 
 HOLIDAYS: dict[str, tuple[str, int]] = WORDS["holidays"]

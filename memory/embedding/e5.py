@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import struct
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.data_files import read_table
 from memory.embedding import bert
 from memory.embedding.bert import DIMENSIONS, Array, Parts, SentenceEncoder
 from memory.errors import WrongModel
@@ -57,7 +57,7 @@ MAX_TOKENS = 512
 _BLOCK = np.dtype([("scale", "<f2"), ("halves", "u1", 16)])
 _PER_BLOCK = 32
 
-_NAMES = tomllib.loads(Path(__file__).with_name("e5_names.toml").read_text("utf-8"))
+_NAMES = read_table(__file__, "e5_names.toml")
 
 
 def is_installed() -> bool:

@@ -11,17 +11,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from sqlite_utils import Database
 
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import supersede
-from memory.bank.queries import named_queries
 from memory.bank.rows import find_by_identity, insert, key_columns, link, next_id, relation_columns
-from memory.bank.sessions import find_or_create_persona, turns_by_identity
+from memory.bank.sessions import find_or_create_persona, insert_turns
 from memory.bank.unfinished import publish, unfinished_file
+from memory.data_files import named_queries
 from memory.errors import Cancelled, UnreadableFile
 from memory.importers.generic import memoir_export
 from memory.importers.generic.memoir_export import (
@@ -41,7 +40,7 @@ from memory.importers.reading.source import Source
 from memory.progress import Progress, without_progress
 from memory.types import Persona, PersonaDraft, WriteCounts
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 
 LINE_TURNS = 2000
 LINE_CHARACTERS = 1 << 22
@@ -85,8 +84,7 @@ def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
     for row in db.query(SQL["memories"], [persona.id]):
         yield _memory_line(row)
     for row in db.table("changes").rows_where("persona_id = ?", [persona.id], order_by="id"):
-        values = {"kind": row["kind"], "at": row["at"], "memory": row["memory_id"], "other": row["other_id"]}
-        yield Line(change=ChangeRow(**values, touched=tuple(json.loads(row["touched"]))))
+        yield Line(change=ChangeRow.read(row))
 
 
 def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
@@ -141,7 +139,7 @@ def restore_personas(
                 with bank.writing() as db:
                     draft = PersonaDraft(target) if target else header.draft
                     persona = find_or_create_persona(db, draft, None if target else header.created_at)
-                    _Mover(db, history, persona, path).take(line for _, line in lines)
+                    _Restorer(db, history, persona, path).restore(line for _, line in lines)
                     journal.record(db, "imported", persona.id, history.stored.added)
                 restored.append(history)
     except Cancelled as cancelled:
@@ -153,7 +151,7 @@ def restore_personas(
     return restored
 
 
-class _Mover:
+class _Restorer:
     """Store the lines of one persona inside a transaction, and map the file's numbers to the bank's ids."""
 
     def __init__(self, db: Database, history: History, persona: Persona, path: Source) -> None:
@@ -161,53 +159,44 @@ class _Mover:
         self._history = history
         self._persona = history.persona = persona
         self._path = path
-        self._knew = bool(db.table("memories").count_where("persona_id = ?", [persona.id]))
+        self._had_memories = bool(db.table("memories").count_where("persona_id = ?", [persona.id]))
         self._ids: dict[str, dict[int, int]] = {"session": {}, "turn": {}, "memory": {}}
-        self._made: set[int] = set()
-        self._new: list[MemoryRow] = []
+        self._new_sessions: set[int] = set()
+        self._new_memories: list[MemoryRow] = []
 
-    def take(self, lines: Iterable[Line]) -> None:
+    def restore(self, lines: Iterable[Line]) -> None:
         """Store all lines that follow a persona's own line."""
         changes: list[ChangeRow] = []
         for line in lines:
             if line.session is not None:
-                self._take_session(line.session)
+                self._restore_session(line.session)
             elif line.memory is not None:
-                self._take_memory(line.memory)
+                self._restore_memory(line.memory)
             elif line.change is not None:
                 changes.append(line.change)
-        self._connect()
-        self._take_changes(changes)
+        self._link_memories()
+        self._restore_changes(changes)
         self._history.sessions, self._history.turns = len(self._ids["session"]), len(self._ids["turn"])
 
-    def _take_session(self, row: SessionRow) -> None:
+    def _restore_session(self, row: SessionRow) -> None:
         session_id, is_new = self._find_or_insert("sessions", row.identity, row.bank_columns)
         if is_new:
-            self._made.add(session_id)
+            self._new_sessions.add(session_id)
             self._history.stored += WriteCounts(sessions=1)
         self._ids["session"][row.n] = session_id
-        self._take_turns(row, session_id)
+        self._restore_turns(row, session_id)
 
-    def _take_turns(self, row: SessionRow, session_id: int) -> None:
+    def _restore_turns(self, row: SessionRow, session_id: int) -> None:
         """Store the turns that the session lacks, at their positions, or after those that the bank had before."""
-        known = turns_by_identity(self._db, session_id)
-        after = 1 + max((position for _, position in known.values()), default=-1)
-        fresh: list[dict[str, Any]] = []
-        first_id = next_id(self._db, "turns")
-        for turn in row.turns:
-            if turn.identity in known:
-                self._ids["turn"][turn.n] = known[turn.identity][0]
-                continue
-            self._ids["turn"][turn.n] = first_id + len(fresh)
-            place = turn.position if session_id in self._made else after + len(fresh)
-            values = {"id": self._ids["turn"][turn.n], "session_id": session_id, "position": place}
-            fresh.append({**turn.bank_columns, **values, "unsupported": rows.to_sql(turn.unsupported)})
-        insert(self._db, "turns", fresh)
-        if fresh and session_id not in self._made:
+        is_new = session_id in self._new_sessions
+        turns = [{**turn.bank_columns, "unsupported": rows.to_sql(turn.unsupported)} for turn in row.turns]
+        ids, fresh = insert_turns(self._db, session_id, turns, in_place=is_new)
+        self._ids["turn"].update(zip((turn.n for turn in row.turns), ids, strict=True))
+        if fresh and not is_new:
             self._db.conn.execute(SQL["requeue_session"], (session_id,))
-        self._history.stored += WriteCounts(turns=len(fresh), known_turns=len(row.turns) - len(fresh))
+        self._history.stored += WriteCounts(turns=len(fresh), known_turns=len(ids) - len(fresh))
 
-    def _take_memory(self, row: MemoryRow) -> None:
+    def _restore_memory(self, row: MemoryRow) -> None:
         self._history.memories += row.identity is not None
         session_id = None if row.session is None else self._id("session", row.session)
         identity = row.identity
@@ -223,7 +212,7 @@ class _Mover:
         }
         memory_id, is_new = self._find_or_insert("memories", identity, row.bank_columns | changed)
         if is_new:
-            self._new.append(row)
+            self._new_memories.append(row)
         self._history.stored += WriteCounts(memories=int(is_new), known_memories=int(not is_new))
         self._ids["memory"][row.n] = memory_id
         link(self._db, "sources", [(memory_id, self._id("turn", s.turn), s.quote, s.alone) for s in row.sources])
@@ -238,25 +227,24 @@ class _Mover:
         insert(self._db, table, [{**columns, "id": number, "persona_id": self._persona.id, "identity": identity}])
         return number, True
 
-    def _connect(self) -> None:
+    def _link_memories(self) -> None:
         """Set the references of new memories to others, some of which came later in the file."""
-        closed = [(row.superseded_by, row.n) for row in self._new if row.superseded_by is not None]
-        bases = [(row.n, basis) for row in self._new for basis in row.rests_on]
+        closed = [(row.superseded_by, row.n) for row in self._new_memories if row.superseded_by is not None]
+        bases = [(row.n, basis) for row in self._new_memories for basis in row.rests_on]
         self._db.conn.executemany(SQL["set_superseding"], self._pairs(closed))
         link(self._db, "rests_on", self._pairs(bases))
-        if self._knew:
-            for row in self._new:
+        if self._had_memories:
+            for row in self._new_memories:
                 if row.valid_to is None and row.taken_back is None:
                     supersede(self._db, self._ids["memory"][row.n])
 
-    def _take_changes(self, changes: Iterable[ChangeRow]) -> None:
+    def _restore_changes(self, changes: Iterable[ChangeRow]) -> None:
         """Store the changes that can be undone, except known ones, without rows that were forgotten since."""
         for row in changes:
             touched = self._ids["turn" if row.kind == "merge" else "memory"]
             values = {
+                **row.bank_columns,
                 "persona_id": self._persona.id,
-                "at": row.at,
-                "kind": row.kind,
                 "memory_id": self._id("memory", row.memory),
                 "other_id": None if row.other is None else self._id("memory", row.other),
                 "touched": json.dumps([touched[number] for number in row.touched if number in touched]),

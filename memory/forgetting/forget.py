@@ -9,6 +9,9 @@ an upload that waits to be imported and contains any of it. A bank that a restor
 contains any of it.
 """
 
+import json
+import subprocess
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -24,10 +27,11 @@ from memory.bank.queries.deletion import Selection, Selector, select_memories
 from memory.bank.queries.memories import visible_personas
 from memory.bank.rows import json_list
 from memory.bank.unfinished import delete_unfinished, find_unfinished
-from memory.errors import BankUnavailable
+from memory.errors import BankUnavailable, UnreadableFile
 from memory.exporting import downloads
-from memory.forgetting import byte_search, residue
+from memory.forgetting import byte_search
 from memory.formatting import format_counts
+from memory.importers.detect import unpack
 from memory.progress import Progress, Task, rescale, without_progress
 
 MIN_PROOF_CHARACTERS = 12
@@ -214,7 +218,7 @@ def _clean_files(bank: Bank, report: ForgetReport, texts: set[str], progress: Pr
     uploads = _find_uploads(bank, sample)
     for upload in uploads:
         upload.unlink(missing_ok=True)
-    remaining = residue.find_in_bank(bank.path, sample)
+    remaining = find_in_bank(bank.path, sample)
     left = _absent_from_rows(bank, remaining) if remaining else []
     kept = sorted([*folder.glob(f"{bank.path.name}{KEPT_SUFFIX}*"), *find_unfinished(folder)])
     copies = tuple(path for path in kept if byte_search.find_in_file(path, sample))
@@ -231,7 +235,7 @@ def _find_uploads(bank: Bank, texts: Collection[str]) -> tuple[Path, ...]:
     """The files of the bank's user that wait to be imported and contain one of the texts."""
     waiting = downloads.waiting_uploads(bank.path)
     sample = _sample(texts) if waiting else []
-    return tuple(path for path in waiting if residue.is_in_upload(path, sample))
+    return tuple(path for path in waiting if _is_in_upload(path, sample))
 
 
 def _absent_from_rows(bank: Bank, texts: Iterable[str]) -> list[str]:
@@ -244,3 +248,39 @@ def _absent_from_rows(bank: Bank, texts: Iterable[str]) -> list[str]:
             if not left:
                 break
     return left
+
+
+def find_in_bank(bank: Path, texts: Collection[str]) -> set[str]:
+    """The texts whose bytes occur in a bank's file, its write-ahead log or the log's index.
+
+    Another process reads them. If this one did, closing a file would drop the locks of all its connections to it, and
+    whoever else opened the bank would delete the log that they write to (https://sqlite.org/howtocorrupt.html, 2.2).
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    if not texts:
+        return set()
+    files = [str(bank.absolute()) + suffix for suffix in ("", "-wal", "-shm")]
+    done = subprocess.run(  # in a session of its own: Ctrl-C does not end it
+        [sys.executable, "-m", byte_search.__name__, *files],
+        input=json.dumps(list(texts)),
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        start_new_session=True,
+        check=False,
+    )
+    if done.returncode:
+        raise OSError(f"{bank} could not be searched: {done.stderr.strip().rpartition(chr(10))[2]}")
+    return set(json.loads(done.stdout))
+
+
+def _is_in_upload(path: Path, texts: Collection[str]) -> bool:
+    """Whether one of the texts occurs in what would be imported of a file, as it stands or as JSON spells it."""
+    in_json = (json.dumps(text, ensure_ascii=ascii_only)[1:-1] for text in texts for ascii_only in (False, True))
+    spelled = {*texts, *in_json}
+    try:
+        return any(byte_search.find_in_file(source, spelled) for source in unpack(path).sources)
+    except UnreadableFile:  # of no known format, it may be text all the same
+        return bool(byte_search.find_in_file(path, spelled))

@@ -16,7 +16,7 @@ import gradio as gr
 
 from memory.bank.bank import Bank
 from memory.bank.queries import statistics
-from memory.bank.queries.statistics import Months, Tie
+from memory.bank.queries.statistics import Tie
 from memory.bank.relations import YOU
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
 from memory.tab.parts import COLOURS, PRIVATE, QUIET, RULE, Update, hint, look, new_figure, render
@@ -96,7 +96,7 @@ def _build_plot(name: str) -> tuple[gr.HTML, gr.Plot]:
 
 def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
     """Draw the memories by store and month as stacked bars, and describe the plot."""
-    months, beyond = statistics.trim_sparse_ends(statistics.memories_by_month(bank, persona_id))
+    months, beyond = statistics.trim_sparse_ends(statistics.count_by_month(bank, persona_id, *STORES))
     wide, stores = statistics.bin_width(months), [store for store in STORES if months[store]]
     if not stores:
         return None, "No memory has a date yet."
@@ -123,11 +123,8 @@ def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
 def draw_timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[Figure | None, str]:
     """Draw conversations and events by month, and each fact as a bar for as long as it was true; describe the plot."""
     now = now or datetime.now(UTC)
-    all_months: Months = {
-        "Events": statistics.memories_by_month(bank, persona_id)["event"],
-        "Conversations": statistics.sessions_by_month(bank, persona_id)["session"],
-    }
-    months, beyond = statistics.trim_sparse_ends(all_months)
+    found = statistics.count_by_month(bank, persona_id, "event", "session")
+    months, beyond = statistics.trim_sparse_ends({"Events": found["event"], "Conversations": found["session"]})
     facts = statistics.dated_facts(bank, persona_id)
     if not facts and not any(months.values()):
         return None, "No conversation, event or fact has a date yet."

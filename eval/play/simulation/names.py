@@ -6,20 +6,19 @@ histories are drawn.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import Any, Literal, cast
 
 from eval.types import Gold, History, Probe
+from memory.data_files import read_table
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
 Names = Literal["original", "anonymised", "swapped"]
 Respell = Callable[[str], str]
 
-_FILE = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+_FILE = read_table(__file__)
 NEUTRAL: Sequence[str] = _FILE["neutral"].split()
 AUTHORS: Mapping[str, Mapping[str, str]] = _FILE["authors"]
 """The characters of DialSim's shows, their new names, and each other's (`name_change` in the authors' utils.py).

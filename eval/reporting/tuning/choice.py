@@ -5,11 +5,9 @@ from the first until none changes. Of equal values the nearest to off is chosen.
 probes; the spread of their difference is that of resampled histories.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot
-from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -19,11 +17,12 @@ from eval.metrics.intervals import Z, set_figures
 from eval.metrics.significance import Difference, compare
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Figure
+from memory.data_files import read_table
 
 Constants = Mapping[str, float]
 """A value for each name of `GRID`; `views` and `voice` are false or true."""
 
-_FILE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("tuning.toml").read_text("utf-8"))
+_FILE: Mapping[str, Any] = read_table(__file__, "tuning.toml")
 GRID: Mapping[str, Sequence[float]] = _FILE["grid"]
 """The values of each constant, in the order in which the constants are chosen."""
 FIGURES: Mapping[str, Sequence[str]] = _FILE["figures"]

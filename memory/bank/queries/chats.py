@@ -3,14 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 
 from memory.bank import rows
 from memory.bank.bank import SESSION, Bank
-from memory.bank.queries import named_queries
+from memory.data_files import named_queries
 from memory.types import Memory, Session
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 
 
 def past_chats(bank: Bank, persona_id: int, limit: int, words: str = "") -> list[tuple[Session, datetime | None]]:

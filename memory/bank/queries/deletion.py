@@ -8,14 +8,13 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database
 
-from memory.bank.queries import named_queries
 from memory.bank.queries.memories import known_to, persona_list, visible_personas
 from memory.bank.rows import format_time, json_list
+from memory.data_files import named_queries
 from memory.errors import MemoirError, UnknownMemory, UnknownPersona
 
 FIELD_SEPARATOR = 0xE000
@@ -24,7 +23,7 @@ FIELD_SEPARATOR = 0xE000
 # Scripts without spaces between words: a word in them has no boundaries to match.
 _UNSPACED = re.compile(r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
-_SQL = named_queries(Path(__file__).with_suffix(".sql"))
+_SQL = named_queries(__file__)
 _WITHOUT_TURNS = "NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)"
 _TURN_IDS = "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ?"
 

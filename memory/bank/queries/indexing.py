@@ -11,16 +11,9 @@ from dataclasses import dataclass
 from sqlite_utils import Database
 
 from memory.bank.queries.memories import persona_list
+from memory.data_files import named_queries
 
-_WITHOUT_VECTOR = """
-FROM memories m WHERE m.persona_id = ? AND m.id > ? AND m.id < ?
-AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key_hash = m.key_hash AND v.model = ?)
-"""
-
-_BANK_STATE = """
-SELECT value, rewritten, (SELECT coalesce(max(id), 0) FROM vectors), coalesce(j.id, 0), j.at
-FROM revision LEFT JOIN journal j ON j.id = (SELECT max(id) FROM journal)
-"""
+SQL = named_queries(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +31,7 @@ class BankState:
     @classmethod
     def read(cls, db: Database) -> "BankState":
         """The state of the bank now."""
-        return cls(*db.conn.execute(_BANK_STATE).fetchone())
+        return cls(*db.conn.execute(SQL["bank_state"]).fetchone())
 
     def precedes(self, db: Database, state: "BankState") -> bool:
         """Whether the bank went on from this state to that of now, and its file was not replaced by another bank's."""
@@ -66,10 +59,7 @@ def pinned_ids(db: Database, persona_id: int, limit: int) -> list[int]:
 
 def ids_of_attribute(db: Database, personas: Sequence[int], attribute: str) -> list[int]:
     """Ids of the memories of personas that have an attribute, such as `QUESTION`."""
-    # SQLite uses the partial index only if the query, too, says that the attribute is not empty.
-    query = (
-        f"SELECT id FROM memories WHERE persona_id IN {persona_list(personas)} AND attribute = ? AND attribute <> ''"
-    )
+    query = SQL["of_attribute"].format(personas=persona_list(personas))
     return [memory_id for (memory_id,) in db.conn.execute(query, (attribute,))]
 
 
@@ -77,13 +67,13 @@ def newest_keys_without_vector(
     db: Database, model: str, persona_id: int, after: int, before: int, limit: int
 ) -> list[tuple[int, str, str]]:
     """(memory id, key hash, key) of the newest memories that have no vector of a model, newest first."""
-    query = f"SELECT m.id, m.key_hash, m.key {_WITHOUT_VECTOR} ORDER BY m.id DESC LIMIT ?"
+    query = f"SELECT m.id, m.key_hash, m.key {SQL['without_vector']} ORDER BY m.id DESC LIMIT ?"
     return db.conn.execute(query, (persona_id, after, before, model, limit)).fetchall()
 
 
 def hashes_without_vector(db: Database, model: str, persona_id: int, after: int, before: int) -> set[str]:
     """Hashes of the keys that have no vector of a model."""
-    query = f"SELECT m.key_hash {_WITHOUT_VECTOR}"
+    query = f"SELECT m.key_hash {SQL['without_vector']}"
     return {key_hash for (key_hash,) in db.conn.execute(query, (persona_id, after, before, model))}
 
 
@@ -91,16 +81,10 @@ def store_vectors(db: Database, model: str, vectors: Mapping[str, bytes]) -> Non
     """Store vectors by the hash of their key, except those whose key was deleted while they were computed."""
     query = "SELECT DISTINCT key_hash FROM memories WHERE key_hash IN (SELECT value FROM json_each(?))"
     existing = {key_hash for (key_hash,) in db.conn.execute(query, (json.dumps(list(vectors)),))}
-    db.conn.executemany(
-        "INSERT OR IGNORE INTO vectors (model, key_hash, vector) VALUES (?, ?, ?)",
-        [(model, key_hash, vector) for key_hash, vector in vectors.items() if key_hash in existing],
-    )
+    new = [(model, key_hash, vector) for key_hash, vector in vectors.items() if key_hash in existing]
+    db.conn.executemany(SQL["insert_vector"], new)
 
 
 def words_and_vectors(db: Database, model: str) -> Iterator[tuple[int, str, str | None, bytes | None]]:
     """(id, index terms, end of validity, vector of a model) of all memories of a bank, in order of id."""
-    return db.conn.execute(
-        "SELECT m.id, m.terms, m.valid_to, v.vector FROM memories m "
-        "LEFT JOIN vectors v ON v.key_hash = m.key_hash AND v.model = ? ORDER BY m.id",
-        (model,),
-    )
+    return db.conn.execute(SQL["words_and_vectors"], (model,))

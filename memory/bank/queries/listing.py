@@ -7,24 +7,22 @@ nothing without the one before them, summaries, and what was retracted. All of i
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from memory.bank import rows
 from memory.bank.bank import NEWEST_FIRST, Bank
-from memory.bank.queries import named_queries
 from memory.bank.queries.memories import IS_PLAN
 from memory.bank.relations import YOU
+from memory.data_files import named_queries, read_table
 from memory.dates.english.tense import TIME_WORDS
 from memory.search.tokens import FUNCTION_WORDS, terms, words
 from memory.types import SEMANTIC, SUMMARY, Memory, Store, TimeSpan
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 
-_WORDS = tomllib.loads(Path(__file__).with_name("groups.toml").read_text("utf-8"))
+_WORDS = read_table(__file__, "groups.toml")
 
 GROUPS = ("You", "People", "Places", "Work", "Health", "Plans", "Likes", "Other facts", "Events")
 """What a persona knows, in the order in which it is listed."""

@@ -8,15 +8,14 @@ they of it.
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
-from pathlib import Path
 
 from sqlite_utils import Database
 
 from memory.bank import rows
-from memory.bank.queries import named_queries
+from memory.data_files import named_queries
 from memory.types import Memory
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 MEMORY, OF_USER, IS_PLAN = SQL["memory"], SQL["of_user"], SQL["is_plan"]
 
 

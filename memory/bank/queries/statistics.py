@@ -5,21 +5,20 @@ SQLite does the counting: queries return rows by month, or up to a limit, never 
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
-from pathlib import Path
+from typing import Literal
 
 from sqlite_utils import Database
 
 from memory.bank.bank import Bank
-from memory.bank.queries import named_queries
 from memory.bank.queries.told import relationships
 from memory.bank.relations import YOU
-from memory.types import STORES, Memory, Relation
+from memory.data_files import named_queries
+from memory.types import Memory, Relation, Store
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 
 _NAMELESS = frozenset({"you", "user", "me", "i", "human", ""})
 """Names that say only that it is the user who speaks."""
@@ -41,22 +40,13 @@ class Tie(Relation):
     text: str
 
 
-def memories_by_month(bank: Bank, persona_id: int) -> Months:
-    """The number of memories of each store by the month in which they happened, were said or began to hold."""
-    return _months(bank, persona_id, "memories_by_month", STORES)
-
-
-def sessions_by_month(bank: Bank, persona_id: int) -> Months:
-    """The number of conversations by the month in which they began."""
-    return _months(bank, persona_id, "sessions_by_month", ["session"])
-
-
-def _months(bank: Bank, persona_id: int, query: str, kinds: Sequence[str]) -> Months:
+def count_by_month(bank: Bank, persona_id: int, *kinds: Store | Literal["session"]) -> Months:
+    """The number of sessions, or of memories of a store by the month in which they happened, were said or began."""
     with bank.reading() as db:
-        counts = db.conn.execute(SQL[query], (persona_id,)).fetchall()
+        counts = db.conn.execute(SQL["by_month"], {"persona": persona_id}).fetchall()
     counted: Months = {kind: {} for kind in kinds}
     for kind, month, n in counts:
-        if month:
+        if month and kind in counted:
             counted[kind][int(month[:4]) * 12 + int(month[5:7]) - 1] = n
     return counted
 

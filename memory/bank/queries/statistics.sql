@@ -1,9 +1,7 @@
--- name: memories_by_month
+-- name: by_month
 SELECT store, substr(coalesce(event_start, said_at, valid_from), 1, 7), count(*) FROM memories
-WHERE persona_id = ? AND taken_back IS NULL GROUP BY 1, 2
-
--- name: sessions_by_month
-SELECT 'session', substr(started_at, 1, 7), count(*) FROM sessions WHERE persona_id = ? GROUP BY 2
+WHERE persona_id = :persona AND taken_back IS NULL GROUP BY 1, 2
+UNION ALL SELECT 'session', substr(started_at, 1, 7), count(*) FROM sessions WHERE persona_id = :persona GROUP BY 2
 
 -- name: dated_facts
 -- Which of the memories `m`.

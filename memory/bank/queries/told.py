@@ -5,13 +5,12 @@ What they told to other personas counts, too, unless one is kept apart (`memory.
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from memory.bank import rows
 from memory.bank.bank import Bank
-from memory.bank.queries import named_queries
 from memory.bank.queries.memories import IS_PLAN, ended_elsewhere, known_to, read_memories, visible_personas
 from memory.bank.relations import YOU
+from memory.data_files import named_queries
 from memory.types import Memory, Persona, Relation, TimeSpan
 
 MOST = 500
@@ -20,7 +19,7 @@ MOST = 500
 PLANNED = timedelta(days=120)
 """How far ahead a plan is known of."""
 
-SQL = named_queries(Path(__file__).with_suffix(".sql"))
+SQL = named_queries(__file__)
 _HOLDS, _LATEST = SQL["holds"], SQL["latest"]
 
 

@@ -28,7 +28,7 @@ VERSION = 2
 LARGEST = 2**53
 """The largest number that every reader of JSON can tell from the next."""
 
-EXPORTED_AS = {"id": "n", "external_id": "id", "session_id": "session"}
+EXPORTED_AS = {"id": "n", "external_id": "id", "session_id": "session", "memory_id": "memory", "other_id": "other"}
 """The names of columns that have another one in an export."""
 
 
@@ -171,7 +171,7 @@ class MemoryRow(_model("memories", "persona_id", "key_hash", "terms")):  # type:
         return memory_draft(self.bank_columns)
 
 
-class ChangeRow(_Row):
+class ChangeRow(_model("changes", "id", "persona_id")):  # type: ignore[misc]
     """A row of `changes`, which lets the user undo a correction; of a merge, `touched` are turns."""
 
     kind: Literal["edit", "wrong", "pin", "unpin", "merge"]

@@ -45,12 +45,6 @@ PARALLEL_ROWS = 1 << 18
 
 _threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="scan")
 
-_NEW_VECTORS = """
-SELECT m.id, v.vector FROM vectors v CROSS JOIN memories m INDEXED BY memories_key ON m.key_hash = v.key_hash
-WHERE v.id > ? AND v.model = ? AND m.persona_id = ? AND m.id > ? AND m.id < ?
-"""
-"""Begins with the vectors, for they are few; the rows that wait for one may be a million."""
-
 
 @dataclass(frozen=True, slots=True)
 class Index:
@@ -285,7 +279,7 @@ class IndexCache:
         parts = [part for part, (first, last) in spans if gap.after < first and last < gap.before]
         if not all(part.embedded.all() for part in parts):
             arguments = (old.state.newest_vector, self.model, gap.persona_id, gap.after, gap.before)
-            new_vectors = db.conn.execute(_NEW_VECTORS, arguments).fetchall()
+            new_vectors = db.conn.execute(indexing.SQL["new_vectors"], arguments).fetchall()
             if new_vectors:
                 ids = np.array([memory_id for memory_id, _ in new_vectors], dtype=np.int64)
                 blobs = b"".join(blob for _, blob in new_vectors)

@@ -143,8 +143,6 @@ def _store(bank: Bank, model: str, gap: Gap, run: Packed, segment: Segment, rewr
         if BankState.read(db).rewritten != rewritten or overlapping != covered:
             return False
         db.conn.executemany("DELETE FROM segments WHERE id = ?", [(number,) for number in covered])
-        db.conn.execute(
-            "INSERT INTO segments (persona_id, kind, first_id, last_id, size, payload) VALUES (?, ?, ?, ?, ?, ?)",
-            (gap.persona_id, segments.kind(model), run.first, run.last, len(segment), payload),
-        )
+        row = (gap.persona_id, segments.kind(model), run.first, run.last, len(segment), payload)
+        db.conn.execute(indexing.SQL["insert_segment"], row)
     return True

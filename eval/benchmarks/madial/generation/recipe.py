@@ -8,21 +8,20 @@ recall is by emotion, passive recall of facts (section 3.1). Their words are in 
 """
 
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
 from eval.making.generation import Generated, Generation, Part, Writer, leave_out_if
 from eval.runs.run import write_atomically
+from memory.data_files import read_table
 
 NAME = "MADial-Bench-generated"
 
-KINDS = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text("utf-8"))
+KINDS = read_table(__file__, "kinds.toml")
 
 FIRST_DAY, LAST_DAY = date(2022, 1, 1), date(2024, 6, 14)
 """When remembered events happened (section 3); the dialogues are of the day after."""

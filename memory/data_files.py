@@ -1,0 +1,20 @@
+"""Read the tables (TOML) and the SQL statements that lie beside a module."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+
+def read_table(module: str, name: str = "") -> dict[str, Any]:
+    """The table in the file of a name beside a module, given as its `__file__`; without a name, in that of its own."""
+    path = Path(module)
+    return tomllib.loads((path.with_name(name) if name else path.with_suffix(".toml")).read_text("utf-8"))
+
+
+def named_queries(module: str, name: str = "") -> dict[str, str]:
+    """The statements of such a file by the names in the comments before them: `-- name: NAME`."""
+    path = Path(module)
+    text = (path.with_name(name) if name else path.with_suffix(".sql")).read_text("utf-8")
+    parts = re.split(r"^-- name: (\w+)\n(?:--.*\n)*", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
