@@ -7,6 +7,7 @@ A slot is written <SO>; slots.toml and people.toml define them. `<MY><RELATIVE>`
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,15 @@ def pattern(source: str) -> re.Pattern[str]:
     return re.compile(fill(source), re.IGNORECASE)
 
 
-def patterns(*sources: str) -> tuple[re.Pattern[str], ...]:
-    """Compile several patterns."""
-    return tuple(map(pattern, sources))
+@cache
+def phrasings(topic: str) -> Mapping[str, re.Pattern[str]]:
+    """The patterns of a topic of phrasings.toml by their names, but for its lists."""
+    return {name: pattern(source) for name, source in _PHRASINGS[topic].items() if isinstance(source, str)}
+
+
+def phrasing_list(topic: str, name: str) -> tuple[re.Pattern[str], ...]:
+    """The patterns of a list of phrasings.toml."""
+    return tuple(map(pattern, _PHRASINGS[topic][name]))
 
 
 def any_word(text: str) -> re.Pattern[str]:
@@ -63,6 +70,8 @@ def _choice(phrases: Iterable[str]) -> str:
 
 
 _TABLE = load("slots.toml")
+_PHRASINGS = load("phrasings.toml")
+_FEELINGS = load("feelings.toml")
 SLOTS: Mapping[str, str] = {
     **{name: _choice(listed(text)) for name, text in _TABLE["words"].items()},
     **_TABLE["forms"],
@@ -70,6 +79,9 @@ SLOTS: Mapping[str, str] = {
         name.upper(): _choice(word for text in kinds.values() for kind in listed(text) for word in kind.split("/"))
         for name, kinds in load("people.toml").items()
     },
+    "FEELING": _choice(word for words in _FEELINGS["feelings"].values() for word in listed(words)),
+    "FIRST_FEELING": _choice(listed(_FEELINGS["in_sentences"]["first"])),
+    "SCENE": _choice(listed(_FEELINGS["in_sentences"]["scenes"])),
     "NAMES_IN_LOWER_CASE": _of_file("names.txt"),
     "PLACES_IN_LOWER_CASE": _of_file("places.txt"),
 }

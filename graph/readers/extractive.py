@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from graph.language.patterns import pattern
+from graph.language.patterns import phrasings
 from graph.language.people import SPEAKER
 from graph.readers import composing
 from graph.readers.counting import intervals, listing, totals
@@ -32,14 +32,7 @@ from memory.embedding import minilm
 from memory.search.tokens import terms
 from memory.types import SEMANTIC, Hit, TimeSpan
 
-_HOW_TO = pattern(r"\bhow (?:do|does|can|could|should|to|would)\b|\bwhat(?:'s| is| are)? the\b")
-"""Asks how something is done, or what it is, rather than what was told."""
-_OF_TOPIC = pattern(
-    r"\b(?:what|wat|everything|anything|all)\b.*?\b(?:(?:you|u) (?:know|remember|recall)"
-    r"|(?:(?:did|have|had) i|i(?:'ve|ve)?)(?: (?:ever|just|already))? (?:tell|told|say|said|mention(?:ed)?)"
-    r"(?: (?:you|u))?) (?:about|of) (?P<topic>.+)"
-)
-"""Asks for all that was told about something: "what do you know about Nora", "what did i tell you about my knee"."""
+_FORMS = phrasings("question")
 
 _STAYS = frozenset(terms("trip travel holiday vacation stay staying away visit break getaway gone leave off"))
 """What a question may call a time somewhere, where the line only says the place."""
@@ -101,7 +94,7 @@ def _read_card(wording: str, ask: Ask, services: Services) -> Reading | None:
 
 def is_general(message: Message) -> bool:
     """Whether a question asks for general knowledge ("how do you boil an egg") and not for what was told."""
-    is_of_user = SPEAKER.search(message.question.text) and not _HOW_TO.search(message.question.text)
+    is_of_user = SPEAKER.search(message.question.text) and not _FORMS["how_to"].search(message.question.text)
     return not (message.classes.asks_memory or is_of_user)
 
 
@@ -122,7 +115,7 @@ def answer(
         return listing.list_plans(planned, ask)
     origins = bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
     reader, asked_on = services.line_reader, ask.as_of.date()
-    topic = _OF_TOPIC.search(own.replace("’", "'"))
+    topic = _FORMS["of_topic"].search(own.replace("’", "'"))
     if topic is not None and (notes := notes_about(question.terms_of(topic["topic"]), hits, origins)):
         return composing.quote_all(parsed, notes, ask.as_of)
     if (compared := intervals.parse(asked.text)) and (reading := _compare(compared, ask, hits, origins, services)):

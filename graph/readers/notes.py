@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import date
 
-from graph.language.patterns import any_word, pattern
+from graph.language.patterns import phrasings
 from graph.language.people import ADDRESSEE, SPEAKER
 from graph.readers.line_reader import Line, LineReader
 from graph.replies.second_person import first_person
@@ -44,18 +44,7 @@ OF_KIN = 0.9
 NOTES = 8
 """Most notes on one question."""
 
-_OF_KIN = pattern(
-    r"\A\W*(?:(?:and|but|so|also|oh) )?<MY><SOMEBODY>(?:s? [a-z][\w-]+)??"
-    r"(?:['’]s| is| was| works| lives| studies| got| has| had)\b"
-)
-_ASKS_OF_USER = pattern(
-    r"\b(?:what|where|when|which)(?:['’]?s| is| are| do| does| am)? (?:(?:i|we)\b|my [\w-]+(?: \w+)?\W*\Z)"
-)
-_OTHERS = any_word("<MY><SOMEBODY>|he|she|they|his|her|their")
-"""Whom a question and a line are about: "whats my job" is not answered by "my brother is a plumber"."""
-
-_AGO = pattern(r"\bhow (?:long|many \w+) ago\b")
-_SINCE = pattern(r"\bhow (?:long|many \w+)\b.{0,40}?\b(?:since|until|till?)\b")
+_QUESTION, _ANSWERS = phrasings("question"), phrasings("answers")
 
 PASSAGE = 400
 """Most characters of a passage: the reader sees some hundred tokens of a line."""
@@ -205,12 +194,12 @@ def _is_of_other(memory: Memory, quote: str, subjects: Set[str]) -> bool:
 
 def asks_of_user_alone(question: str) -> bool:
     """Whether a question is about what the user is, has or does, and names nobody else."""
-    return _ASKS_OF_USER.search(question) is not None and _OTHERS.search(question) is None
+    return _QUESTION["of_user"].search(question) is not None and _QUESTION["of_others"].search(question) is None
 
 
 def tells_of_kin(line: str) -> bool:
     """Whether a line tells of somebody around the user and nothing of the user."""
-    match = _OF_KIN.match(line)
+    match = _ANSWERS["of_kin"].match(line)
     return match is not None and SPEAKER.search(line, match.end()) is None
 
 
@@ -281,5 +270,5 @@ def _to_read(question: Question, times: Sequence[str]) -> str:
     if times:
         text = re.sub(rf"(?: (?:in|on|at|during))? (?:{'|'.join(map(re.escape, times))})", "", text)
     if question.expects == "ago":
-        text = _SINCE.sub("when was", _AGO.sub("when", text))
+        text = _QUESTION["how_long_since"].sub("when was", _QUESTION["how_long_ago"].sub("when", text))
     return text
