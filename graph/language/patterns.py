@@ -47,6 +47,7 @@ def fill(source: str) -> str:
     return _SLOT.sub(lambda slot: f"(?:{fill(SLOTS[slot[1]])})", re.sub(r"\n *", "", source))
 
 
+@cache
 def load(file: str) -> dict[str, Any]:
     """Read a table of this package."""
     return tomllib.loads((_FOLDER / file).read_text("utf-8"))

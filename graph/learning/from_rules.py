@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graph.language.patterns import phrasings
-from graph.learning.feelings import emotion, scene
+from graph.language.patterns import listed, load, phrasings
 from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
 from graph.state import CITATION
@@ -41,7 +40,11 @@ NEAR = 3
 LEAST_WORDS = 4
 """Fewest words of a sentence in a summary."""
 
-_FORMS = phrasings("statements")
+LEAST_OF_FEELING = 5
+"""Fewest words of a sentence that tells a feeling and its cause; "I'm excited!" tells no cause."""
+
+_EMOTIONS = {word: emotion for emotion, words in load("feelings.toml")["feelings"].items() for word in listed(words)}
+_FORMS, _FEELINGS = phrasings("statements"), phrasings("feelings")
 _QUOTED = re.compile(r"“[^“”]{0,2000}”|\"[^\"]{0,2000}\"|«[^«»]{0,2000}»")
 _REPORTED = re.compile(
     r"\b(?:you|he|she|they|we|who|[A-Z]\w+)(?:'d|'ve| had| have| once| also| just| always)? "
@@ -128,6 +131,21 @@ def _dated_clauses(sentence: str, said_at: datetime) -> Sequence[tuple[str, Time
     clauses = [sentence[start:end] for start, end in zip(starts, [*ends, len(sentence)], strict=True)]
     alone = len(times) > 1 and all(stands_alone(clause, whole_message=True) for clause in clauses)
     return list(zip(clauses, times, strict=True)) if alone else []
+
+
+def emotion(sentence: str) -> str:
+    """The emotion that the speaker feels or felt; empty if they name none: "I was furious", not "a furious storm"."""
+    plain = sentence.replace("’", "'")
+    if len(plain.split()) < LEAST_OF_FEELING or _FEELINGS["courteous"].search(plain):
+        return ""
+    match = _FEELINGS["feels"].search(plain) or _FEELINGS["feels_first"].match(plain)
+    return _EMOTIONS[match["word"].casefold()] if match else ""
+
+
+def scene(sentence: str) -> str:
+    """The kind of place or occasion of a sentence; empty if it names none."""
+    match = _FEELINGS["scene"].search(sentence.replace("’", "'"))
+    return match["scene"].casefold() if match else ""
 
 
 _sentences = lru_cache(maxsize=1)(split)  # of one text, for each of its sentences

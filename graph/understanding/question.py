@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from graph.language.patterns import phrasings
+from graph.language.patterns import load, phrasings
 from graph.language.people import ADDRESSEE, SPEAKER
 from memory.search.tokens import FUNCTION_WORDS, content_terms, terms
 
@@ -15,14 +15,8 @@ Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes o
 _FORMS = phrasings("question")
 _EXPECTS = cast("Mapping[Expects, re.Pattern[str]]", phrasings("expects"))
 
-_FRAME = frozenset(
-    terms(
-        """remember remind recall know tell told say said mention talk discuss ask name kind type sort date day time
-        year month week many much long old often ago thing please happen happened now today still ever already again yet
-        since currently recently lately anything something everything plan planned plans diary calendar"""
-    )
-)
-"""Words that ask rather than name the subject; a memory that answers need not contain them."""
+_WORDS = load("phrasings.toml")["question"]["words"]
+_FRAME, STAYS = (frozenset(terms(_WORDS[name])) for name in ("frame", "stays"))
 
 ASKING = _FRAME | frozenset(terms(" ".join(FUNCTION_WORDS)))
 """All terms that ask rather than name the subject."""

@@ -8,21 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from graph.language.patterns import first_search, phrasing_list, phrasings
+from graph.language.patterns import first_search, listed, load, phrasing_list, phrasings
 from graph.readers.composing import citations_of
 from graph.readers.updates import answers
 from graph.state import Note, Reading
 
 _FORMS = phrasings("totals")
 _OF_ITEMS = phrasing_list("totals", "of_items")
-_UNITS = {
-    "€": ("euro", "euros", "eur"),
-    "£": ("pound", "pounds", "quid", "gbp"),
-    "$": ("dollar", "dollars", "bucks", "usd", "cad", "aud"),
-    "₹": ("rupee", "rupees", "rs", "inr"),
-    "¥": ("yen", "yuan", "rmb"),
-}
-_SIGN_OF = {name: sign for sign, names in _UNITS.items() for name in names}
+_SIGN_OF = {name: sign for sign, names in load("phrasings.toml")["totals"]["units"].items() for name in listed(names)}
 
 
 @dataclass(frozen=True, slots=True)
