@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graph.learning import feelings, from_rules, plain_facts
+from graph.learning import from_rules, plain_facts
 from graph.readers.chain_of_note import reply_formats
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.talk import known, reply
@@ -59,7 +59,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "sentences": sentences.split,
     "correction": requests.parse_correction,
     "facts": lambda text: (*plain_facts.facts(text, "Ann", NOW), *plain_facts.endings(text, "Ann", NOW)),
-    "feelings": lambda text: (feelings.emotion(text), feelings.scene(text)),
+    "feelings": lambda text: (from_rules.emotion(text), from_rules.scene(text)),
     "own sentences": lambda text: list(from_rules.own_sentences(text)),
     "recap": requests.parse_recap,
     "people": requests.parse_person,

@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.learning import from_model, from_rules
-from graph.learning.feelings import emotion, scene
 from graph.learning.from_model import Excerpt
-from graph.learning.from_rules import own_sentences
+from graph.learning.from_rules import emotion, own_sentences, scene
 from graph.learning.learner import Learner, learn_from_sessions
 from graph.learning.summary import TermCounts, TermWeights
 from graph.models.calls import Unreachable

@@ -1,12 +1,13 @@
 """Compile patterns of English, in which slots stand for words and forms that many have in common.
 
 A slot is written <SO>; slots.toml and people.toml define them. `<MY><RELATIVE>` is "my little sister" or "our mum", and
-`<WHO>` captures the name of a person as `what`.
+`<WHO>` captures the name of a person as `what`. phrasings.toml has the patterns of what sentences ask for or tell.
 """
 
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,15 @@ def pattern(source: str) -> re.Pattern[str]:
     return re.compile(fill(source), re.IGNORECASE)
 
 
-def patterns(*sources: str) -> tuple[re.Pattern[str], ...]:
-    """Compile several patterns."""
-    return tuple(map(pattern, sources))
+@cache
+def phrasings(topic: str) -> Mapping[str, re.Pattern[str]]:
+    """The patterns of a topic of phrasings.toml by their names, but for its lists."""
+    return {name: pattern(source) for name, source in _PHRASINGS[topic].items() if isinstance(source, str)}
+
+
+def phrasing_list(topic: str, name: str) -> tuple[re.Pattern[str], ...]:
+    """The patterns of a list of phrasings.toml."""
+    return tuple(map(pattern, _PHRASINGS[topic][name]))
 
 
 def any_word(text: str) -> re.Pattern[str]:
@@ -40,6 +47,7 @@ def fill(source: str) -> str:
     return _SLOT.sub(lambda slot: f"(?:{fill(SLOTS[slot[1]])})", re.sub(r"\n *", "", source))
 
 
+@cache
 def load(file: str) -> dict[str, Any]:
     """Read a table of this package."""
     return tomllib.loads((_FOLDER / file).read_text("utf-8"))
@@ -63,6 +71,8 @@ def _choice(phrases: Iterable[str]) -> str:
 
 
 _TABLE = load("slots.toml")
+_PHRASINGS = load("phrasings.toml")
+_FEELING_WORDS = load("feelings.toml")
 SLOTS: Mapping[str, str] = {
     **{name: _choice(listed(text)) for name, text in _TABLE["words"].items()},
     **_TABLE["forms"],
@@ -70,6 +80,9 @@ SLOTS: Mapping[str, str] = {
         name.upper(): _choice(word for text in kinds.values() for kind in listed(text) for word in kind.split("/"))
         for name, kinds in load("people.toml").items()
     },
+    "FEELING": _choice(word for words in _FEELING_WORDS["feelings"].values() for word in listed(words)),
+    "FIRST_FEELING": _choice(listed(_FEELING_WORDS["in_sentences"]["first"])),
+    "SCENE": _choice(listed(_FEELING_WORDS["in_sentences"]["scenes"])),
     "NAMES_IN_LOWER_CASE": _of_file("names.txt"),
     "PLACES_IN_LOWER_CASE": _of_file("places.txt"),
 }

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from graph.language.patterns import pattern, patterns
+from graph.language.patterns import phrasing_list, phrasings
 from graph.learning.plain_facts import facts
 from graph.state import CITATION, USER, Ask, Revision
 from graph.understanding.parts import tells
@@ -36,17 +36,10 @@ MOST_MEANT = 3
 LEAST_NAMED = 2
 """Words that a correction and a statement of another chat share at least."""
 
-_BEFORE = pattern(r"^(?:on|in|at|by|for) ")
-_CLAUSE = pattern(r"^(?:I|we|my|our|he|she|they|it|the|there)\b(?:'\w+)? \w+ \w+")
+_FORMS = phrasings("corrections")
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b(?!I\b|I')[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)?(?![\w])")
-_KINDS = patterns(
-    r"\b<WEEKDAY>\b",
-    r"\b<MONTH>\b",
-    r"\b(?:\d{1,2}(?::\d\d)? ?(?:am|pm|o'clock)|noon|midnight)\b",
-    r"\b(?:19|20)\d\d\b",
-)
-"""Parts of a time that are corrected alone: "Monday at 3 pm" keeps its hour if only the day was wrong."""
+_PARTS_OF_TIME = phrasing_list("corrections", "parts_of_time")
 
 
 FindDerived = Callable[[Memory], Sequence[Memory]]
@@ -127,7 +120,7 @@ def _correct_text(correction: Correction, memory: Memory) -> str:
         wrong = _wrong_words(correction.wrong, memory)
         put = _without_repetition(right, wrong[0], memory) if wrong else ""
         return memory.text[: wrong.start()] + put + memory.text[wrong.end() :] if wrong else ""
-    if _CLAUSE.match(right):
+    if _FORMS["clause"].match(right):
         return f"{capitalise(right)}." if _is_about_same(right, memory) else ""
     return _replace_same_kind(right, memory)
 
@@ -164,8 +157,8 @@ def _replace_same_kind(right: str, memory: Memory) -> str:
     """The text with the right words in place of the only words of their kind: a time, a number or a name."""
     text, anchor = memory.text, memory.said_at
     times = times_in(text, anchor)
-    bare = _BEFORE.sub("", right)
-    for kind in filter(lambda kind: kind.fullmatch(bare), _KINDS):
+    bare = _FORMS["before_time"].sub("", right)
+    for kind in filter(lambda kind: kind.fullmatch(bare), _PARTS_OF_TIME):
         parts = list(kind.finditer(text))
         if len(parts) == 1:
             return text[: parts[0].start()] + bare + text[parts[0].end() :]

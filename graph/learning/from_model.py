@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from graph.learning import from_rules
-from graph.learning.feelings import emotion, scene
+from graph.learning.from_rules import emotion, scene
 from graph.learning.summary import TermWeights, summary
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, estimated_tokens

@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graph.language.patterns import any_word, pattern
-from graph.learning.feelings import emotion, scene
+from graph.language.patterns import listed, load, phrasings
 from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
 from graph.state import CITATION
@@ -41,17 +40,16 @@ NEAR = 3
 LEAST_WORDS = 4
 """Fewest words of a sentence in a summary."""
 
-_SUPPOSES = any_word("if|would|could|might|maybe|perhaps|wish|unless")
+LEAST_OF_FEELING = 5
+"""Fewest words of a sentence that tells a feeling and its cause; "I'm excited!" tells no cause."""
+
+_EMOTIONS = {word: emotion for emotion, words in load("feelings.toml")["feelings"].items() for word in listed(words)}
+_FORMS, _FEELINGS = phrasings("statements"), phrasings("feelings")
 _QUOTED = re.compile(r"“[^“”]{0,2000}”|\"[^\"]{0,2000}\"|«[^«»]{0,2000}»")
 _REPORTED = re.compile(
     r"\b(?:you|he|she|they|we|who|[A-Z]\w+)(?:'d|'ve| had| have| once| also| just| always)? "
     r"(?:said|says|told|tells|wrote|writes|mentioned|asked|claimed|thinks?|thought)\b"
 )
-_JOINS = pattern(r",? (?:and|but|then|or)(?: then)? |[,;] ")
-_BEFORE_TIME = pattern(r"(?:(?:on|in|at|by|this|next|the) )*")
-"""What joins two clauses, and what may stand between the beginning of a clause and a time."""
-_OF_SOMEBODY = pattern(r"\W*(?:(?:and|but|so|then) )?(?:s?he|they|his|her|their)\b")
-"""The beginning of a sentence about somebody whom it does not name."""
 
 
 def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
@@ -105,7 +103,7 @@ def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collecti
 
 def events(sentence: str, text: str, speaker: str, said_at: datetime, place: int) -> Iterator[LearnedMemory]:
     """The event that a sentence of a text tells, if it has a time or a feeling; one for each of several times."""
-    if _SUPPOSES.search(sentence):
+    if _FORMS["supposes_event"].search(sentence):
         return
     clauses = _dated_clauses(sentence, said_at)
     parts: Iterable[tuple[str, TimeExpression | None]] = clauses or [(sentence, stated_time(sentence, said_at))]
@@ -123,16 +121,31 @@ def _dated_clauses(sentence: str, said_at: datetime) -> Sequence[tuple[str, Time
     times = [time for time in times_in(sentence, said_at) if time.sure and time.relation == "in"]
     starts, ends = [0], list[int]()
     for before, after in pairwise(times):
-        joints = list(_JOINS.finditer(sentence, before.end, after.start))
+        joints = list(_FORMS["joins"].finditer(sentence, before.end, after.start))
         if not joints or before.span == after.span:
             return []
-        time_is_first = _BEFORE_TIME.fullmatch(sentence, joints[-1].end(), after.start)
+        time_is_first = _FORMS["before_time"].fullmatch(sentence, joints[-1].end(), after.start)
         joint = joints[-1 if time_is_first else 0]
         ends.append(joint.start())
         starts.append(joint.end())
     clauses = [sentence[start:end] for start, end in zip(starts, [*ends, len(sentence)], strict=True)]
     alone = len(times) > 1 and all(stands_alone(clause, whole_message=True) for clause in clauses)
     return list(zip(clauses, times, strict=True)) if alone else []
+
+
+def emotion(sentence: str) -> str:
+    """The emotion that the speaker feels or felt; empty if they name none: "I was furious", not "a furious storm"."""
+    plain = sentence.replace("’", "'")
+    if len(plain.split()) < LEAST_OF_FEELING or _FEELINGS["courteous"].search(plain):
+        return ""
+    match = _FEELINGS["feels"].search(plain) or _FEELINGS["feels_first"].match(plain)
+    return _EMOTIONS[match["word"].casefold()] if match else ""
+
+
+def scene(sentence: str) -> str:
+    """The kind of place or occasion of a sentence; empty if it names none."""
+    match = _FEELINGS["scene"].search(sentence.replace("’", "'"))
+    return match["scene"].casefold() if match else ""
 
 
 _sentences = lru_cache(maxsize=1)(split)  # of one text, for each of its sentences
@@ -143,7 +156,7 @@ def _understandable(sentence: str, text: str) -> tuple[str, str]:
 
     One about "she" needs the sentence shortly before it that names somebody. If none does, both are empty.
     """
-    if not _OF_SOMEBODY.match(sentence):
+    if not _FORMS["of_somebody"].match(sentence):
         return sentence, sentence
     sentences = _sentences(text)
     here = sentences.index(sentence)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from graph.language.facts import FactKind, Form, ending_forms, forms
-from graph.language.patterns import any_word, pattern
+from graph.language.patterns import phrasings
 from graph.understanding.plain_words import capitalise_names, plain_words
 from graph.understanding.sentences import LOWER_CASE_END, split
 from memory.bank.relations import YOU
@@ -21,35 +21,10 @@ from memory.types import MemoryDraft, Relation, TimeSpan
 if TYPE_CHECKING:
     import re
 
-_LIST = pattern(r",? (?:and|or|&) (?:also )?(?:to )?|, ")
-_ONE_THING = any_word(
-    "rock <AND> roll|(?:drum|rhythm) <AND> (?:bass|blues)|fish <AND> chips|mac <AND> cheese|gin <AND> tonic"
-    "|peanut butter <AND> jelly|bangers <AND> mash|arts <AND> crafts|salt <AND> vinegar|dungeons <AND> dragons"
-    "|black <AND> white|peace <AND> quiet"
-)
-"""What is one thing in two words."""
-_PART = pattern(r"(?:(?:a (?:bit|little)(?: of)?|some|fluent|basic|broken|good) )+(?=<LANGUAGES>\b)")
-"""How well somebody speaks a language."""
-_ONE_AT_A_TIME = pattern("<PARTNER>|<CHIEF>")
-_NOT_ONLY = any_word("late|old|other")
-"""Words for somebody who is not the only one now."""
+_FORMS = phrasings("statements")
 
 LONGEST = 500
 """Characters of a sentence that are read; a longer one is hardly said of oneself."""
-
-_UNREAL = any_word(
-    r"imagine|pretend\w*|suppos\w+|let'?s say|dream\w*|game|story|novel|movie|character\w*|kidding|joking|jk"
-    r"|hypothetical\w*|april fool\w*"
-)
-_SUPPOSED = any_word("if|unless|wish|thought|say that|says|claims?")
-_UNSURE = pattern(
-    r"\b(?:not|never|no longer|used to|would|could|should|might|(?-i:may|will)|maybe|perhaps|probably|possibly|almost"
-    r"|nearly|wanna|want to|wants? me|going to|gonna|about to|hop(?:e|ing) to|plan(?:ning)?|thinking|supposed to)\b"
-    r"|n't\b|'ll\b|\bI'd\b"
-)
-_BOUNDARY = pattern(r"[,;:()–—]|\b(?:but|and|because|cos|so|since|although|though|while|which|who)\b")
-_GOES_ON = pattern(r"[.!]+\s+(?=(?:he|she|it)(?:'s|s| is) (?:called|named)\b)")
-"""The end of a sentence whose somebody the next one names: "we got a kitten! she's called Biscuit"."""
 
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
@@ -63,10 +38,10 @@ def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]
 
 
 def _read(among: Iterable[Form], text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
-    for sentence in split(_GOES_ON.sub(", ", text), LOWER_CASE_END):
+    for sentence in split(_FORMS["goes_on"].sub(", ", text), LOWER_CASE_END):
         plain = plain_words(sentence[:LONGEST])
         named = capitalise_names(plain)
-        if "?" in sentence or _UNREAL.search(plain):
+        if "?" in sentence or _FORMS["unreal"].search(plain):
             continue
         seen: set[str] = set()
         for form in among:
@@ -85,12 +60,12 @@ def _is_unsure(sentence: str, match: re.Match[str], form: Form) -> bool:
     if form.given:
         return False
     before = sentence[: match.start()]
-    start = max((boundary.end() for boundary in _BOUNDARY.finditer(before)), default=0)
-    after = _BOUNDARY.search(sentence, match.end())
+    start = max((boundary.end() for boundary in _FORMS["boundary"].finditer(before)), default=0)
+    after = _FORMS["boundary"].search(sentence, match.end())
     clause = sentence[start : after.start() if after else len(sentence)]
     # A name may be a verb elsewhere: "my son is called Will".
     clause = clause.replace(match["what"], "")
-    return bool(_SUPPOSED.search(before) or (not form.ends and _UNSURE.search(clause)))
+    return bool(_FORMS["supposed"].search(before) or (not form.ends and _FORMS["unsure"].search(clause)))
 
 
 def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
@@ -127,15 +102,15 @@ def _drafts(form: Form, match: re.Match[str], sentence: str, speaker: str, said_
 
 def _is_only(kind: str, words: str) -> bool:
     """Whether somebody named is the only one of a kind now, unlike "my colleague", "my late wife", "my other boss"."""
-    return _ONE_AT_A_TIME.fullmatch(kind) is not None and not _NOT_ONLY.search(words)
+    return _FORMS["one_at_a_time"].fullmatch(kind) is not None and not _FORMS["not_only"].search(words)
 
 
 def _values(kind: FactKind, found: str) -> list[str]:
     """The values that are listed; of some kinds only where each is short and none is a part of one thing or name."""
-    parts = [_PART.sub("", part) for part in _LIST.split(found)]
+    parts = [_FORMS["how_well"].sub("", part) for part in _FORMS["list"].split(found)]
     if kind.listed == "each":
         return parts
-    if not kind.listed or _ONE_THING.search(found) or any(len(part.split()) > 2 for part in parts):
+    if not kind.listed or _FORMS["one_thing"].search(found) or any(len(part.split()) > 2 for part in parts):
         return [found]
     is_name = "," not in found and all(part[:1].isupper() for part in parts)
     return [found] if is_name else parts

@@ -87,7 +87,7 @@ async def _spoken(
 ) -> ReaderOutput:
     """The chat model's reply; what the message corrects is carried out and said beside it, and help in a crisis."""
     outdated = [memory.id for memory in revision.old] if revision else []
-    output = await speak(ask, message, hits, services, outdated, write)
+    output = await speak(ReaderInput(ask, message, (), tuple(hits), services), outdated, write)
     notices = [confirm(revision, ask.persona.manner)] if revision else []
     if message.news == CRISIS:
         notices.append(reply(NEWS[CRISIS], ask, services.bank))

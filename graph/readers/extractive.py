@@ -2,19 +2,18 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
-from graph.language.patterns import pattern
+from graph.language.patterns import phrasings
 from graph.language.people import SPEAKER
 from graph.readers import composing
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import A_WEEK, ListRequest
 from graph.readers.line_reader import Line
-from graph.readers.notes import Origins, notes_about, take_notes
+from graph.readers.notes import Evidence, notes_about, take_notes
 from graph.readers.updates import SUFFICIENT, answers, asks_of_past
 from graph.replies.card import fill_names, is_program
 from graph.replies.people import answer_about_person
@@ -25,24 +24,13 @@ from graph.understanding import question
 from graph.understanding.question import Question
 from graph.understanding.sentences import split
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
-from memory.bank.bank import Bank
 from memory.bank.queries.told import known_period, name_told
 from memory.dates.expressions import TimeExpression
 from memory.embedding import minilm
 from memory.search.tokens import terms
-from memory.types import SEMANTIC, Hit, TimeSpan
+from memory.types import SEMANTIC, Memory, TimeSpan
 
-_HOW_TO = pattern(r"\bhow (?:do|does|can|could|should|to|would)\b|\bwhat(?:'s| is| are)? the\b")
-"""Asks how something is done, or what it is, rather than what was told."""
-_OF_TOPIC = pattern(
-    r"\b(?:what|wat|everything|anything|all)\b.*?\b(?:(?:you|u) (?:know|remember|recall)"
-    r"|(?:(?:did|have|had) i|i(?:'ve|ve)?)(?: (?:ever|just|already))? (?:tell|told|say|said|mention(?:ed)?)"
-    r"(?: (?:you|u))?) (?:about|of) (?P<topic>.+)"
-)
-"""Asks for all that was told about something: "what do you know about Nora", "what did i tell you about my knee"."""
-
-_STAYS = frozenset(terms("trip travel holiday vacation stay staying away visit break getaway gone leave off"))
-"""What a question may call a time somewhere, where the line only says the place."""
+_FORMS = phrasings("question")
 
 MOST_AGES = 3
 """Most ages that are given as possible."""
@@ -59,7 +47,7 @@ GENERAL = "I only know what I have been told, and nobody has told me about that.
 async def read(reader_input: ReaderInput) -> ReaderOutput:
     """Answer by quoting the hits, or abstain in the persona's manner."""
     ask, message, services = reader_input.ask, reader_input.message, reader_input.services
-    reading = await asyncio.to_thread(answer, ask, message, reader_input.window, reader_input.kept, services)
+    reading = await asyncio.to_thread(answer, reader_input)
     reading = replace(reading, by="extractive")
     of_card = None
     if reading.abstained and not ask.only_found and question.asks_of_persona(message.question.text):
@@ -101,90 +89,100 @@ def _read_card(wording: str, ask: Ask, services: Services) -> Reading | None:
 
 def is_general(message: Message) -> bool:
     """Whether a question asks for general knowledge ("how do you boil an egg") and not for what was told."""
-    is_of_user = SPEAKER.search(message.question.text) and not _HOW_TO.search(message.question.text)
+    is_of_user = SPEAKER.search(message.question.text) and not _FORMS["how_to"].search(message.question.text)
     return not (message.classes.asks_memory or is_of_user)
 
 
-def answer(
-    ask: Ask, message: Message, window: Sequence[TimeExpression], hits: Sequence[Hit], services: Services
-) -> Reading:
-    """The answer to a message's question from the hits, best first; `window` is the time asked about."""
-    asked, bank, searcher = message.question, services.bank, services.searcher
-    size, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(asked.text), ask.as_of)
-    parsed = question.parse(asked.text, size, frequency, [w.text for w in window])
-    # "And when was that?" is about the question before it, but its own words say what it expects, and are read first.
-    own = ask.text if asked.text.endswith(ask.text) else asked.text
-    if own != asked.text:
-        both = f"{own} {asked.text.removesuffix(own).strip()}"
-        parsed = replace(parsed, expects=question.expected(own), text=both)
-    planned = listing.plans(asked.text, window, ask, bank)
+def answer(reader_input: ReaderInput) -> Reading:
+    """The answer to a message's question from the hits."""
+    ask, window, services = reader_input.ask, reader_input.window, reader_input.services
+    own, parsed = _parse(reader_input)
+    planned = listing.plans(reader_input.message.question.text, window, ask, services.bank)
     if planned and parsed.only_time:
         return listing.list_plans(planned, ask)
-    origins = bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
-    reader, asked_on = services.line_reader, ask.as_of.date()
-    topic = _OF_TOPIC.search(own.replace("’", "'"))
+    hits = reader_input.kept
+    origins = services.bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
+    evidence = Evidence(hits, origins, services.line_reader, ask.as_of)
+    topic = _FORMS["of_topic"].search(own.replace("’", "'"))
     if topic is not None and (notes := notes_about(question.terms_of(topic["topic"]), hits, origins)):
         return composing.quote_all(parsed, notes, ask.as_of)
-    if (compared := intervals.parse(asked.text)) and (reading := _compare(compared, ask, hits, origins, services)):
+    compared = intervals.parse(reader_input.message.question.text)
+    if compared and (reading := _compare(compared, evidence, reader_input)):
         return reading
     # Where only a time is asked for, also a vague one rules out all else.
     sure = bool(window) and all((time.sure or parsed.only_time) and time.relation != "before" for time in window)
-    memories = [hit.memory for hit in hits]
     # What holds for years says nothing of a day ahead for which something is planned.
     days_planned = planned if sure and all(time.span.start > ask.as_of for time in window) else []
-    of_then = [m for m in memories if any(may_tell_of_time(m, time.span) for time in window)] if sure else memories
-    of_other_time = [m.id for m in memories if m not in of_then or (days_planned and m.store in SEMANTIC)]
-    times = [time.text for time in window] if sure else []
-    read = partial(
-        take_notes,
-        asked_on=asked_on,
-        hits=hits,
-        origins=origins,
-        reader=reader,
-        of_other_time=of_other_time,
-        times=times,
-        # "Did you write down when the twins are due?" asks a program for what it was told.
-        persona="" if is_program(ask.persona) and not message.small_talk else ask.persona.name,
-    )
-    notes = _raise_planned(read(parsed), window) if sure else read(parsed)
-    if counted := _reckon(own, parsed, ask, window, read, notes):
+    if sure:
+        evidence = _of_time(evidence, window, only_events=bool(days_planned))
+    # "Did you write down when the twins are due?" asks a program for what it was told.
+    if reader_input.message.small_talk or not is_program(ask.persona):
+        evidence = replace(evidence, persona=ask.persona.name)
+    notes = take_notes(parsed, evidence)
+    notes = _raise_planned(notes, window) if sure else notes
+    if counted := _reckon(own, parsed, reader_input, evidence, notes):
         return counted
-    listed = listing.parse(own, many=message.classes.asks_many)
+    listed = listing.parse(own, many=reader_input.message.classes.asks_many)
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
     notes = listing.prefer_counted(listed, notes) if listed is not None and not is_of_one else notes
-    notes = _put_current_first(notes, ask, bank, partial(read, parsed), hits) if not asks_of_past(own) else notes
+    notes = _put_current_first(notes, parsed, evidence, reader_input) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of is not outside the known time.
-    is_of_then = any(moment_of(m) and is_of_time(m, time.span) for time in window for m in memories)
-    known = None if is_of_then else _known_until(known_period(bank, ask.persona.id), ask.as_of)
+    is_of_then = any(moment_of(hit.memory) and is_of_time(hit.memory, time.span) for time in window for hit in hits)
+    known = None if is_of_then else _known_until(known_period(services.bank, ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, asked_at=ask.as_of)
     if reading.abstained and days_planned and not parsed.unknown_names:
-        reading = replace(
-            listing.list_plans(days_planned, ask), notes=reading.notes, abstained=True, reason=reading.reason
-        )
+        plans = listing.list_plans(days_planned, ask)
+        reading = replace(plans, notes=reading.notes, abstained=True, reason=reading.reason)
     if not minilm.reads(own) or (listed is None and is_of_one):
         return reading
-    return _several(listed, parsed, read, notes, ask.as_of, reading) or reading
+    return _several(listed, parsed, evidence, notes, reading) or reading
+
+
+def _parse(reader_input: ReaderInput) -> tuple[str, Question]:
+    """The question in its own words, and parsed.
+
+    "And when was that?" is about the question before it, but its own words say what it expects, and are read first.
+    """
+    ask, asked = reader_input.ask, reader_input.message.question.text
+    parsed = _parsed(asked, reader_input, [time.text for time in reader_input.window])
+    own = ask.text if asked.endswith(ask.text) else asked
+    if own == asked:
+        return own, parsed
+    both = f"{own} {asked.removesuffix(own).strip()}"
+    return own, replace(parsed, expects=question.expected(own), text=both)
+
+
+def _parsed(text: str, reader_input: ReaderInput, times: Sequence[str] = ()) -> Question:
+    ask, searcher = reader_input.ask, reader_input.services.searcher
+    total, frequency = searcher.document_frequencies(ask.persona.id, question.terms_of(text), ask.as_of)
+    return question.parse(text, total, frequency, times)
+
+
+def _of_time(evidence: Evidence, window: Sequence[TimeExpression], *, only_events: bool) -> Evidence:
+    """The evidence with what is of another time marked; with `only_events`, so are facts."""
+
+    def is_of_then(memory: Memory) -> bool:
+        is_left_out = only_events and memory.store in SEMANTIC
+        return not is_left_out and any(may_tell_of_time(memory, time.span) for time in window)
+
+    of_other_time = [hit.memory.id for hit in evidence.hits if not is_of_then(hit.memory)]
+    return replace(evidence, of_other_time=of_other_time, times=[time.text for time in window])
 
 
 def _several(
-    listed: ListRequest | None,
-    parsed: Question,
-    read: Callable[[Question], tuple[Note, ...]],
-    notes: Sequence[Note],
-    asked_at: datetime,
-    reading: Reading,
+    listed: ListRequest | None, parsed: Question, evidence: Evidence, notes: Sequence[Note], reading: Reading
 ) -> Reading | None:
     """The list or count that is asked for, or the facts of one kind that answer, instead of the one `reading`."""
     if listed is None:
         facts = listing.facts_alike(notes)
-        return listing.compose(ListRequest(), parsed, facts, asked_at) if facts else None
+        return listing.compose(ListRequest(), parsed, facts, evidence.asked_at) if facts else None
     if reading.reason not in (None, "found but does not say"):
         return None
     if listed.counted is not None and not listing.tells_number(notes):
         # Each line that names one of them counts, although none says how many.
-        items = replace(parsed, text=re.sub(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE))
-        notes = read(items)
-    return listing.compose(listed, parsed, notes, asked_at)
+        items = re.sub(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE)
+        notes = take_notes(replace(parsed, text=items), evidence)
+    return listing.compose(listed, parsed, notes, evidence.asked_at)
 
 
 def _raise_planned(notes: Sequence[Note], window: Sequence[TimeExpression]) -> tuple[Note, ...]:
@@ -201,17 +199,19 @@ def _raise_planned(notes: Sequence[Note], window: Sequence[TimeExpression]) -> t
 
 
 def _put_current_first(
-    notes: Sequence[Note], ask: Ask, bank: Bank, read: Callable[..., tuple[Note, ...]], hits: Sequence[Hit]
+    notes: Sequence[Note], parsed: Question, evidence: Evidence, reader_input: ReaderInput
 ) -> tuple[Note, ...]:
     """The notes; if what the best one told is over, or was edited since, the fact that replaced it comes first."""
     if not notes:
         return ()
-    told = bank.memories_from_same_turns(ask.persona.id, notes[0].memory.id)
-    line = next(hit for hit in hits if hit.memory.id == notes[0].memory.id)
+    ask = reader_input.ask
+    told = reader_input.services.bank.memories_from_same_turns(ask.persona.id, notes[0].memory.id)
+    line = next(hit for hit in evidence.hits if hit.memory.id == notes[0].memory.id)
     versions = {m.superseded_by for m in told if m.retracted_at is not None and m.retracted_at <= ask.as_of}
     edited = [m for m in told if m.id in versions and m.store in SEMANTIC and m.retracted_at is None]
     if answers(notes[0]) and edited and notes[0].memory not in edited:
-        latest = [note for note in read(hits=[replace(line, memory=memory) for memory in edited]) if answers(note)]
+        lines = [replace(line, memory=memory) for memory in edited]
+        latest = [note for note in take_notes(parsed, replace(evidence, hits=lines)) if answers(note)]
         ids = {note.memory.id for note in latest}
         notes = (*latest, *(note for note in notes if note.memory.id not in ids))
     ended = {m.attribute for m in told if m.attribute and m.valid_to is not None and m.valid_to <= ask.as_of}
@@ -219,37 +219,26 @@ def _put_current_first(
     return (*holds, *(note for note in notes if note not in holds))
 
 
-def _compare(
-    compared: Comparison, ask: Ask, hits: Sequence[Hit], origins: Origins, services: Services
-) -> Reading | None:
+def _compare(compared: Comparison, evidence: Evidence, reader_input: ReaderInput) -> Reading | None:
     """The answer to a question about two things and the time between them, from notes on each, if there is one."""
-    sides = []
-    for side in compared.sides:
-        total, frequency = services.searcher.document_frequencies(ask.persona.id, question.terms_of(side), ask.as_of)
-        parsed = question.parse(f"When was it: {side}?", total, frequency)
-        sides.append((parsed, take_notes(parsed, ask.as_of.date(), hits, origins, services.line_reader)))
-    return composing.compare(compared, sides, ask.as_of)
+    questions = [_parsed(f"When was it: {side}?", reader_input) for side in compared.sides]
+    return composing.compare(compared, [(each, take_notes(each, evidence)) for each in questions], evidence.asked_at)
 
 
 def _reckon(
-    own: str,
-    parsed: Question,
-    ask: Ask,
-    window: Sequence[TimeExpression],
-    read: Callable[[Question], tuple[Note, ...]],
-    notes: Sequence[Note],
+    own: str, parsed: Question, reader_input: ReaderInput, evidence: Evidence, notes: Sequence[Note]
 ) -> Reading | None:
     """The sum, age or duration that is asked for, reckoned from the notes; None if it is not asked for or not known."""
     if totals.asks_total(own):
         if each := totals.split_items(totals.without_total(own)):
-            return totals.compose_items([read(replace(parsed, text=text)) for text in each])
-        return totals.compose(read(replace(parsed, text=totals.without_total(parsed.text))))
+            return totals.compose_items([take_notes(replace(parsed, text=text), evidence) for text in each])
+        return totals.compose(take_notes(replace(parsed, text=totals.without_total(parsed.text)), evidence))
     if intervals.ASKS_LENGTH.search(own) and not any(
         answers(note) and intervals.tells_length(note.words) for note in notes
     ):
-        then = read(replace(parsed, text=intervals.ask_when(parsed.text), expects="time"))
+        then = take_notes(replace(parsed, text=intervals.ask_when(parsed.text), expects="time"), evidence)
         length = _length(own, then[0]) if then and answers(then[0]) else None
-        return composing.derive(f"{length}.", parsed, then[0], ask.as_of) if length else None
+        return composing.derive(f"{length}.", parsed, then[0], evidence.asked_at) if length else None
     # What was told at another time is what they are counted from.
     telling = (note for note in notes if note.relevance >= SUFFICIENT and not note.of_other)
     told = max(telling, key=lambda note: note.relevance, default=None)
@@ -257,25 +246,25 @@ def _reckon(
         return None
     counted = None
     if intervals.ASKS_AGE.search(own):
-        counted = _age(told, ask, window)
+        counted = _age(told, evidence.asked_at, reader_input.window)
     elif intervals.ASKS_LASTING.search(own):
-        counted = intervals.duration_by_now(own, told.words, told.memory.said_at.date(), ask.as_of.date())
-    return composing.derive(f"{counted}.", parsed, told, ask.as_of) if counted else None
+        counted = intervals.duration_by_now(own, told.words, told.memory.said_at.date(), evidence.asked_at.date())
+    return composing.derive(f"{counted}.", parsed, told, evidence.asked_at) if counted else None
 
 
 def _length(own: str, then: Note) -> str | None:
     """How long it lasts by the note that says when, if that is about it; a stay somewhere is a trip."""
-    about = frozenset(question.terms_of(intervals.ask_when(own))) - question.ASKING - _STAYS
+    about = frozenset(question.terms_of(intervals.ask_when(own))) - question.ASKING - question.STAYS
     return intervals.stretch_length(own, then.dates) if about <= frozenset(terms(then.quote)) else None
 
 
-def _age(told: Note, ask: Ask, window: Sequence[TimeExpression]) -> str | None:
+def _age(told: Note, asked_at: datetime, window: Sequence[TimeExpression]) -> str | None:
     """The age on the day asked about, from a note that tells one; None if it tells none, or still holds."""
     # "12 December" is a birthday, and no age.
     age = None if any(told.words in time.text for time in told.dates) else intervals.age_in(told.words)
     if age is None or told.memory.said_at is None or len(window) > 1 or not all(time.sure for time in window):
         return None
-    span = window[0].span if window else TimeSpan(ask.as_of, ask.as_of + timedelta(days=1))
+    span = window[0].span if window else TimeSpan(asked_at, asked_at + timedelta(days=1))
     days = span.start.date(), (span.end - timedelta(microseconds=1)).date()
     named = told.dates[0].span.start.date() if len(told.dates) == 1 and told.dates[0].sure else None
     ages = intervals.ages_on(days, age, told.quote, told.memory.said_at.date(), named)

@@ -6,10 +6,10 @@ which words; relative dates in it are resolved against the day it was said.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from graph.language.patterns import any_word, pattern
+from graph.language.patterns import phrasings
 from graph.language.people import ADDRESSEE, SPEAKER
 from graph.readers.line_reader import Line, LineReader
 from graph.replies.second_person import first_person
@@ -44,105 +44,94 @@ OF_KIN = 0.9
 NOTES = 8
 """Most notes on one question."""
 
-_OF_KIN = pattern(
-    r"\A\W*(?:(?:and|but|so|also|oh) )?<MY><SOMEBODY>(?:s? [a-z][\w-]+)??"
-    r"(?:['’]s| is| was| works| lives| studies| got| has| had)\b"
-)
-_ASKS_OF_USER = pattern(
-    r"\b(?:what|where|when|which)(?:['’]?s| is| are| do| does| am)? (?:(?:i|we)\b|my [\w-]+(?: \w+)?\W*\Z)"
-)
-_OTHERS = any_word("<MY><SOMEBODY>|he|she|they|his|her|their")
-"""Whom a question and a line are about: "whats my job" is not answered by "my brother is a plumber"."""
-
-_AGO = pattern(r"\bhow (?:long|many \w+) ago\b")
-_SINCE = pattern(r"\bhow (?:long|many \w+)\b.{0,40}?\b(?:since|until|till?)\b")
+_QUESTION, _ANSWERS = phrasings("question"), phrasings("answers")
 
 PASSAGE = 400
 """Most characters of a passage: the reader sees some hundred tokens of a line."""
 
 
-def take_notes(
-    question: Question,
-    asked_on: date,
-    hits: Sequence[Hit],
-    origins: Origins,
-    reader: LineReader,
-    of_other_time: Collection[int] = (),
-    times: Sequence[str] = (),
-    persona: str = "",
-) -> tuple[Note, ...]:
-    """Notes on the hits, one for each memory, the likeliest answer first; of other times come last.
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What notes are taken from: the hits that may be read, best first, and the turns that they come from.
 
-    Args:
-        question: The parsed question.
-        asked_on: The day on which it is asked.
-        hits: The hits that may be read, best first.
-        origins: The turns that they come from.
-        reader: The trained reader; asked once.
-        of_other_time: Ids of the memories from another time than the question asks about.
-        times: The words of that time, which the reader does not see: `of_other_time` says what is of it.
-        persona: The name of whom is asked; what they say of themselves answers what is asked about them.
+    `of_other_time` are the ids of memories from another time than the question asks about; the words of that time,
+    `times`, are not read. What `persona`, if named, says of themselves answers what is asked about them.
     """
+
+    hits: Sequence[Hit]
+    origins: Origins
+    reader: LineReader
+    asked_at: datetime
+    of_other_time: Collection[int] = ()
+    times: Sequence[str] = ()
+    persona: str = ""
+
+
+def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
+    """Notes on the hits, one for each memory, the likeliest answer first; of other times come last."""
     if question.only_time:
-        return _notes_of_time([hit for hit in hits if hit.memory.id not in of_other_time], origins)
+        return _notes_of_time(evidence)
     # What the persona said tells nothing of the user, unless the user asks for it.
     to_persona = ADDRESSEE.search(question.text) is not None
-    told = [hit for hit in hits if to_persona or not _is_of(hit.memory, origins, "assistant")]
+    told = [hit for hit in evidence.hits if to_persona or not _is_of(hit.memory, evidence.origins, "assistant")]
     if not minilm.reads(question.text):
-        return _notes_unread(question, told[:NOTES], origins, of_other_time)
-    of_persona = bool(persona) and asks_of_persona(question.text)
+        return _notes_unread(question, replace(evidence, hits=told[:NOTES]))
+    of_persona = bool(evidence.persona) and asks_of_persona(question.text)
     # Its facts alone would do for what they are near to: where it was born for where it lives.
-    own = [hit for hit in told if of_persona and hit.memory.speaker == persona and hit.memory.store not in SEMANTIC]
+    own = [hit for hit in told if of_persona and _tells_of_itself(hit.memory, evidence.persona)]
     told = (own or told)[:LINES]
-    of_user_alone = asks_of_user_alone(question.text)
-    subjects = question.weights.keys() & frozenset(term for hit in hits for term in terms(hit.memory.speaker))
-    lines = [_line(hit.memory, question, origins) for hit in told]
-    to_read = _to_read(question, times)
+    lines, to_read = [_line(hit.memory, question, evidence.origins) for hit in told], _to_read(question, evidence.times)
     if own:
         # As the reader knows those of a user: "You: I was born in Trieste."
         lines, to_read = [replace(line, speaker=USER) for line in lines], first_person(to_read)
-    notes: list[tuple[float, Note]] = []
-    for hit, line, found in zip(told, lines, reader.read(to_read, asked_on, lines), strict=True):
-        memory, quote = hit.memory, _sentences_at(line.text, *found.span)
+    of_user_alone = asks_of_user_alone(question.text)
+    subjects = question.weights.keys() & frozenset(term for hit in evidence.hits for term in terms(hit.memory.speaker))
+    readings = evidence.reader.read(to_read, evidence.asked_at.date(), lines)
+    scored: list[tuple[float, Note]] = []
+    for hit, line, reading in zip(told, lines, readings, strict=True):
+        quote = _sentences_at(line.text, *reading.span)
         if is_marked(quote) and not tells(quote):  # what only asks answers nothing
             continue
         of_kin = of_user_alone and tells_of_kin(quote)
         note = Note(
-            memory,
+            hit.memory,
             quote,
-            found.answers,
-            _times_of(quote, line.text, memory),
-            of_other=of_kin or _is_of_other(memory, quote, subjects) or (of_persona and not own),
-            of_other_time=memory.id in of_other_time,
-            words=line.text[slice(*found.span)],
-            sure=found.sure,
-            yes=found.yes,
+            reading.answers,
+            _times_of(quote, line.text, hit.memory),
+            of_other=of_kin or _is_of_other(hit.memory, quote, subjects) or (of_persona and not own),
+            of_other_time=hit.memory.id in evidence.of_other_time,
+            words=line.text[slice(*reading.span)],
+            sure=reading.sure,
+            yes=reading.yes,
             by_user=line.speaker == USER and not own,
             by_persona=bool(own),
             scores=hit.scores,
         )
-        evidence = reader.evidence(found, hit.scores.get("dense", 0.0))
-        notes.append((evidence * (OF_KIN if of_kin else 1), note))
-    notes.sort(key=lambda scored: (scored[1].of_other_time, -scored[0]))
-    return tuple(note for _, note in notes[:NOTES])
+        likely = evidence.reader.evidence(reading, hit.scores.get("dense", 0.0))
+        scored.append((likely * (OF_KIN if of_kin else 1), note))
+    scored.sort(key=lambda pair: (pair[1].of_other_time, -pair[0]))
+    return tuple(note for _, note in scored[:NOTES])
 
 
-def _notes_of_time(told: Sequence[Hit], origins: Origins) -> tuple[Note, ...]:
+def _tells_of_itself(memory: Memory, persona: str) -> bool:
+    return memory.speaker == persona and memory.store not in SEMANTIC
+
+
+def _notes_of_time(evidence: Evidence) -> tuple[Note, ...]:
     """Notes where nothing but a time is asked about: events first, and the assistant's own turns last."""
-    then = [hit for hit in told if hit.memory.store not in SEMANTIC]  # what holds for years did not happen then
-    then.sort(key=lambda hit: (hit.memory.store != "event", not is_user(hit.memory, origins)))
+    then = [hit for hit in evidence.hits if hit.memory.id not in evidence.of_other_time]
+    then = [hit for hit in then if hit.memory.store not in SEMANTIC]  # what holds for years did not happen then
+    then.sort(key=lambda hit: (hit.memory.store != "event", not is_user(hit.memory, evidence.origins)))
     return tuple(_first_note(hit) for hit in then[:NOTES])
 
 
-def _notes_unread(
-    question: Question, hits: Sequence[Hit], origins: Origins, of_other_time: Collection[int]
-) -> tuple[Note, ...]:
+def _notes_unread(question: Question, evidence: Evidence) -> tuple[Note, ...]:
     """Notes on hits for a question in letters that the reader does not know: each as a whole, in the order of search.
 
     One answers if it is like the question by meaning or, where the encoder does not know the letters either, by words.
     """
     notes = []
-    for hit in hits:
+    for hit in evidence.hits:
         memory, scores = hit.memory, hit.scores
         knows_letters = scores.get("meaning", 1.0) > 0  # what was handed in, or another system found, has cosines alone
         is_alike = scores.get("dense", 0.0) >= ALIKE if knows_letters else scores["fused"] > 0
@@ -152,8 +141,8 @@ def _notes_unread(
             quote,
             OPEN_RELEVANCE if is_alike else 0.0,
             times_in(quote, memory.said_at),
-            of_other_time=memory.id in of_other_time,
-            by_user=is_user(memory, origins),
+            of_other_time=memory.id in evidence.of_other_time,
+            by_user=is_user(memory, evidence.origins),
             scores=scores,
         )
         notes.append(note)
@@ -205,12 +194,12 @@ def _is_of_other(memory: Memory, quote: str, subjects: Set[str]) -> bool:
 
 def asks_of_user_alone(question: str) -> bool:
     """Whether a question is about what the user is, has or does, and names nobody else."""
-    return _ASKS_OF_USER.search(question) is not None and _OTHERS.search(question) is None
+    return _QUESTION["of_user"].search(question) is not None and _QUESTION["of_others"].search(question) is None
 
 
 def tells_of_kin(line: str) -> bool:
     """Whether a line tells of somebody around the user and nothing of the user."""
-    match = _OF_KIN.match(line)
+    match = _ANSWERS["of_kin"].match(line)
     return match is not None and SPEAKER.search(line, match.end()) is None
 
 
@@ -281,5 +270,5 @@ def _to_read(question: Question, times: Sequence[str]) -> str:
     if times:
         text = re.sub(rf"(?: (?:in|on|at|during))? (?:{'|'.join(map(re.escape, times))})", "", text)
     if question.expects == "ago":
-        text = _SINCE.sub("when was", _AGO.sub("when", text))
+        text = _QUESTION["how_long_since"].sub("when was", _QUESTION["how_long_ago"].sub("when", text))
     return text

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from graph.language.patterns import any_word, pattern
+from graph.language.patterns import phrasings
 from graph.readers.counting.intervals import ago
 from graph.readers.updates import says_change
 from graph.replies.facts import fact_of_user, state_fact, told_me
@@ -29,17 +29,7 @@ and .83 of these right; of the others .60."""
 FURTHER_WORDS = 25
 """Most words of a further note's quote."""
 
-ASKS_HOUR = pattern(r"\b(?:what time|how (?:early|late))\b")
-HOUR = pattern(
-    r"\b\d{1,2}(?:[:.]\d\d)? ?[ap]\.?m\b|\b\d{1,2}:\d\d\b"
-    r"|\bat (?:about |around )?(?:half (?:past )?)?\d{1,2}(?:\.\d\d)?\b"
-    r"|\bo['’]?clock\b|\b(?:half|quarter) (?:past|to)\b|\bnoon\b|\bmidnight\b"
-)
-"""Asks for a time of day, and names one."""
-
-_OWN = pattern(r"(?:i|we|my|our|i['’]?m|i['’]?ve|we['’]re|we['’]ve)\b")
-"""How a sentence about oneself begins that can be said back whole."""
-_WHY, _REASON = any_word("why|how come"), pattern(r"(?:because|cos|coz|cause|as|since|so|to|for|in order)\b")
+_QUESTION, _ANSWERS = phrasings("question"), phrasings("answers")
 
 
 def state(question: Question, note: Note, asked_at: datetime) -> str:
@@ -59,7 +49,7 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     told = _told_me(note, asked_at)
     if value and question.expects != "yes or no":
         return f"{value} {told}."
-    said_back = second_person(note.quote) if _OWN.match(note.quote) else ""
+    said_back = second_person(note.quote) if _ANSWERS["of_oneself"].match(note.quote) else ""
     if said_back:
         return f"{value} {as_sentence(said_back)} {told}.".strip()
     return f"{value} {told}: “{clip(note.quote, question, MAX_WORDS - 8)}”".strip()
@@ -89,7 +79,8 @@ def _value(question: Question, note: Note, asked_at: datetime) -> str:
     words = second_person(note.words) if note.by_user else note.words
     if not words or note.sure < SURE or note.by_persona:
         return ""
-    return as_sentence(f"because {words}" if _WHY.search(question.text) and not _REASON.match(words) else words)
+    is_reason = _QUESTION["for_reason"].search(question.text) and not _ANSWERS["reason"].match(words)
+    return as_sentence(f"because {words}" if is_reason else words)
 
 
 def frame_of(note: Note, asked_at: datetime) -> str:
@@ -114,7 +105,8 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
         last = TimeSpan(end - DAY, end)
         named = replace(named, memory=replace(note.memory, event=last), dates=(replace(named.dates[0], span=last),))
     occurrence, day = named.occurrence, day_happened(note.memory, named.occurrence, asked_at.tzinfo)
-    hour = HOUR.search(note.words) or HOUR.search(note.quote) if ASKS_HOUR.search(question.text) else None
+    asks_hour, find = _QUESTION["for_hour"].search(question.text), _ANSWERS["hour"].search
+    hour = find(note.words) or find(note.quote) if asks_hour else None
     is_day = occurrence is None or occurrence.span.end - occurrence.span.start >= DAY
     if hour is not None and is_day:
         on = f", {describe_span(occurrence.span)}" if occurrence is not None and occurrence.sure else ""

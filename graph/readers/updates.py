@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graph.language.patterns import any_word, pattern
+from graph.language.patterns import phrasings
 from graph.readers.notes import tells_of_kin
 from graph.understanding.question import ASKING
 from memory.search.tokens import terms
@@ -22,20 +22,12 @@ SUFFICIENT = 0.5
 NAMING_OLD = 0.2
 """Probability from which a note holds that says what became of the old value ("moved from 4 May to 1 June")."""
 
-_OF_NOW = any_word("now|nowadays|these days|currently|at the moment|at present|still|today")
-_OF_PAST = any_word("did|was|were|had|used to|didn['’]?t|wasn['’]?t|weren['’]?t")
-_OF_BEFORE = any_word("before|previously|originally|initially|formerly|at first|used to|supposed to")
-_CHANGES = pattern(
-    r"\b(?:now|no longer|any ?more|instead|changed?|moved|swapped|switched|shifted|stopped|replaced|raised|lowered"
-    r"|postponed|delayed|rescheduled|cancell?ed|brought forward|(?:pushed|put) (?:back|off|up)|(?:up|down) to)\b"
-)
-"""What says that something is not as it was."""
-_THING = any_word("it|its|it['’]s|one|them")
+_FORMS = phrasings("updates")
 
 
 def asks_of_past(text: str) -> bool:
     """Whether a question asks how it was, so that what replaced it does not answer."""
-    return _OF_PAST.search(text) is not None
+    return _FORMS["past"].search(text) is not None
 
 
 def answers(note: Note) -> bool:
@@ -45,7 +37,7 @@ def answers(note: Note) -> bool:
 
 def says_change(note: Note) -> bool:
     """Whether a note says that something is not as it was."""
-    return _CHANGES.search(note.quote) is not None
+    return _FORMS["changes"].search(note.quote) is not None
 
 
 def current_note(question: Question, notes: Sequence[Note]) -> Note:
@@ -57,7 +49,7 @@ def current_note(question: Question, notes: Sequence[Note]) -> Note:
     text = question.text
     best = next(note for note in notes if answers(note))
     dated = [note for note in notes if note.memory.said_at is not None and best.memory.said_at is not None]
-    if _OF_BEFORE.search(text):
+    if _FORMS["before"].search(text):
         earlier = [note for note in dated if answers(note) and _told(note) < _told(best) and _shared_terms(note, best)]
         return earlier[0] if earlier and says_change(best) else best
     if asks_of_past(text):
@@ -74,8 +66,10 @@ def _replaces(note: Note, best: Note, question: Question) -> bool:
     if note.relevance < SUFFICIENT or note.of_other or tells_of_kin(note.quote) != tells_of_kin(best.quote):
         return False
     if says_change(note):
-        return bool(_shared_terms(note, best)) or _THING.search(note.quote) is not None
-    return _OF_NOW.search(question.text) is not None and not _shared_terms(note, best).isdisjoint(question.weights)
+        return bool(_shared_terms(note, best)) or _FORMS["thing"].search(note.quote) is not None
+    return _FORMS["now"].search(question.text) is not None and not _shared_terms(note, best).isdisjoint(
+        question.weights
+    )
 
 
 def _shared_terms(note: Note, other: Note) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Train the recogniser of `graph.understanding.matters`: what always matters, such as allergies, illness, losses.
+"""Train the recogniser of `graph.understanding.classifier`: what always matters, such as allergies, illness, losses.
 
     python -m graph.training.matters    train for MEMOIR_EMBEDDING_MODEL, report on what is held out, write
 
@@ -12,8 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from graph.training import read_rows
 from graph.training.classifier import design, in_haste, learn_vocabulary
-from graph.understanding.classifier import weights_path
-from graph.understanding.matters import Recogniser
+from graph.understanding.classifier import MattersClassifier, weights_path
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 
@@ -30,12 +29,14 @@ def sentences(*, held_out: bool) -> dict[str, bool]:
     return {in_haste(text): matters for text, matters in written.items()} | written
 
 
-def train(texts: Sequence[str], matters: Sequence[bool], vectors: Vectors) -> Recogniser:
+def train(texts: Sequence[str], matters: Sequence[bool], vectors: Vectors) -> MattersClassifier:
     """Fit the recogniser; all texts that matter weigh as much as all others."""
     vocabulary = learn_vocabulary(texts, MIN_ROWS_OF_TERM)
     model = LogisticRegression(C=STRENGTH, max_iter=2_000, tol=1e-3, class_weight="balanced")
     fitted = model.fit(design(texts, vectors, vocabulary), np.array(matters))
-    return Recogniser(fitted.coef_[0].astype(np.float16).astype(np.float32), float(fitted.intercept_[0]), vocabulary)
+    return MattersClassifier(
+        fitted.coef_[0].astype(np.float16).astype(np.float32), float(fitted.intercept_[0]), vocabulary
+    )
 
 
 def main() -> None:

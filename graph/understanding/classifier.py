@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
@@ -130,8 +131,8 @@ class Classifier:
                 f"{', '.join(PACKAGED)}"
             )
         with np.load(path, allow_pickle=False) as arrays:
-            vocabulary = {term: column for column, term in enumerate(str(arrays["vocabulary"]).split("\n"))}
-            return cls(arrays["weights"].astype(np.float32), arrays["bias"], vocabulary, str(arrays["model"]))
+            weights, vocabulary = arrays["weights"].astype(np.float32), _numbered(arrays["vocabulary"])
+            return cls(weights, arrays["bias"], vocabulary, str(arrays["model"]))
 
     @property
     def dimensions(self) -> int:
@@ -163,6 +164,42 @@ class Classifier:
             recall=heads["recall"][0],
             state=heads["state"][0],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class MattersClassifier:
+    """Recognises what always matters, whatever is talked about: allergies, illness, pregnancy, losses.
+
+    It has one head. `weights` is (d + terms,); `vocabulary` numbers the lexical terms.
+    """
+
+    weights: Floats
+    bias: float
+    vocabulary: Mapping[str, int]
+
+    @classmethod
+    @cache
+    def load(cls, embedding_model: str) -> MattersClassifier | None:
+        """Read the weights that `python -m graph.training.matters` wrote; None for a model without any."""
+        path = weights_path(embedding_model, "matters")
+        if not path.is_file():
+            return None
+        with np.load(path, allow_pickle=False) as arrays:
+            weights, vocabulary = arrays["weights"].astype(np.float32), _numbered(arrays["vocabulary"])
+            return cls(weights, float(arrays["bias"]), vocabulary)
+
+    def probability(self, text: str, vector: Floats) -> float:
+        """The probability that a sentence or two matter; `vector` is their unit embedding, of shape (d,)."""
+        return _probabilities(np.array([self.weights @ features(text, vector, self.vocabulary) + self.bias]))[0]
+
+    def direction(self, dimensions: int) -> Floats:
+        """The unit vector, of shape (dimensions,), along which embeddings are likeliest to matter."""
+        toward = self.weights[:dimensions]
+        return toward / np.linalg.norm(toward)
+
+
+def _numbered(vocabulary: object) -> dict[str, int]:
+    return {term: column for column, term in enumerate(str(vocabulary).split("\n"))}
 
 
 def weights_path(embedding_model: str, name: str) -> Path:

@@ -5,39 +5,16 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 
-from graph.language.patterns import pattern
+from graph.language.patterns import phrasings
 from graph.language.people import gender
 from graph.understanding import acts
 from graph.understanding.aliases import ASKS_NAME, People, kinds_in, mention
-from graph.understanding.question import REQUEST, names_something, proper_names
+from graph.understanding.question import names_something, proper_names
 from graph.understanding.times import times_in
 from memory.types import TurnDraft
 
-_BACK = pattern(
-    r"^\W*(?:and|but|or|so|then)\b|\b(?:that|this|it|there|then|those|these|he|him|his|she|hers?|they|them|theirs?)\b"
-)
-_SHORT = re.compile(r"\W*\w+(?:\s+\w+)?\W*")
-"""Signs that a question refers to what was said: a joining word or a pronoun, or a length of one or two words."""
-_JOINS = pattern(r"^\W*(?:and|but|or|so|also)\b")
-_LEAVES_OUT = pattern(
-    r"^\W*(?:(?:and|but|or|so) (?!(?:what|how) about\b)|(?:(?:and|but|or|so) )?(?:what|how) about\b)"
-    r"(?!.*\b(?:<AUXILIARY>|who|whom|whose|what|which|when|where|why|how)\b)"
-)
-"""Names another thing and leaves out what is asked of it: "and Smitty's?", "what about Huw"."""
-_ASKS_FIRST = pattern(REQUEST)
-"""Begins what may only announce the question after it: "do you remember my trip? where did I stay?"."""
-_THING = pattern(
-    r"\b(?:it|those)\b(?!'?s? (?:that|is|time|my|true|ok(?:ay)?)\b)(?! (?:i|we|he|she|they|you)\b)"
-    r"|\b(?:that|there)\W*\Z"
-)
-"""A pronoun for a thing that the question itself does not name."""
-_OF_OWN = pattern(r"\b(?:my|our|your|the|an?|this|his|her|their) (?!(?:old|other|new|end|one|\w+ ones?)\b)\w{3,}")
-"""A thing that the question names itself."""
-_PRONOUN = pattern(r"\b(?:(?P<she>she|hers?)|(?P<he>he|him|his))(?P<is>'s|s(?= ))?\b")
-_POSSESSIVE = pattern(r"\A (?!(?:now|again|yet|today|ever|always|still|back|out|up|off)\b)[a-z]")
-_SOMEBODY = pattern(r"\b(?:my|our) (?:new |old )?(?!own\b)[a-z]{3,}\b")
+_FORMS = phrasings("follow_ups")
 _QUOTED = re.compile(r"“[^”]*”")
-_AT = pattern(r"\b(?:in|at|near|to|from) \Z")
 
 _ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 """Which words name a time does not depend on the day they are said."""
@@ -48,28 +25,32 @@ LATEST = 4
 
 def refers_back(text: str) -> bool:
     """Whether a question is about what was said before: "When was that?", "did it go well?", not "What is my name?"."""
-    if _LEAVES_OUT.search(text) and acts.said(text).asks:  # "And Petra got a dog" tells
+    if _FORMS["leaves_out"].search(text) and acts.said(text).asks:  # "And Petra got a dog" tells
         return True
     if not names_something(text):
         # "This week" refers to no more than itself.
         timeless = reduce(lambda rest, time: rest.replace(time.text, ""), times_in(text, _ANY_DAY), text)
-        return bool(_BACK.search(timeless) or _SHORT.fullmatch(text))
-    return bool(_THING.search(text)) and not _OF_OWN.search(text) and not proper_names(text)
+        return bool(_FORMS["back"].search(timeless) or _FORMS["short"].fullmatch(text))
+    return bool(_FORMS["thing"].search(text)) and not _FORMS["of_own"].search(text) and not proper_names(text)
 
 
 def stands_alone(text: str) -> bool:
     """Whether a question of several is understood without the others: "and where do I live?", not "is she nice?"."""
-    return names_something(text) and not _ASKS_FIRST.match(text) and not _BACK.search(_JOINS.sub("", text))
+    return (
+        names_something(text)
+        and not _FORMS["asks_first"].match(text)
+        and not _FORMS["back"].search(_FORMS["joins"].sub("", text))
+    )
 
 
 def names_somebody(text: str) -> bool:
     """Whether a text says whom "he" or "she" after it may mean: "my mum", or a name."""
-    return bool(_SOMEBODY.search(text) or proper_names(f"- {text}"))
+    return bool(_FORMS["somebody"].search(text) or proper_names(f"- {text}"))
 
 
 def resolve(text: str, dialogue: Sequence[TurnDraft], people: People) -> str:
     """The question with "he" and "she" replaced by whom the dialogue named last, if it names nobody before them."""
-    first = _PRONOUN.search(text)
+    first = _FORMS["pronoun"].search(text)
     if first is None:
         return text
     before = text[: first.start()]
@@ -85,10 +66,10 @@ def resolve(text: str, dialogue: Sequence[TurnDraft], people: People) -> str:
         if not match[pronoun]:
             return match[0]
         word = match[pronoun].casefold()
-        is_whose = word in ("his", "hers") or (word == "her" and _POSSESSIVE.match(text[match.end() :]))
+        is_whose = word in ("his", "hers") or (word == "her" and _FORMS["possessive"].match(text[match.end() :]))
         return f"{found}'s" if is_whose or match["is"] else found
 
-    return _PRONOUN.sub(replaced, text)
+    return _FORMS["pronoun"].sub(replaced, text)
 
 
 def _mentions(dialogue: Sequence[TurnDraft], people: People) -> Iterator[str]:
@@ -108,7 +89,7 @@ def _mentions(dialogue: Sequence[TurnDraft], people: People) -> Iterator[str]:
         for text in pair:
             yield from _named(text, people)
         if said is not None:
-            yield from (match[0] for match in _SOMEBODY.finditer(said.text))
+            yield from (match[0] for match in _FORMS["somebody"].finditer(said.text))
         if not pair:
             return
 
@@ -121,5 +102,5 @@ def _named(text: str, people: People) -> Iterator[str]:
             yield names[0]
     for word in proper_names(text):
         at = text.rfind(word)
-        if text[at - 1 : at] != "“" and not _AT.search(text[:at]):
+        if text[at - 1 : at] != "“" and not _FORMS["at"].search(text[:at]):
             yield word

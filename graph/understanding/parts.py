@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from graph.language.patterns import pattern
+from graph.language.patterns import phrasings
 from graph.understanding import acts
 from graph.understanding.classifier import KINDS, Classifier, Kind
 from graph.understanding.question import names_something
@@ -22,19 +22,7 @@ OUT_OF_REACH = "missing_capability"
 """Small talk that asks for what only a clock, a calendar or the internet knows."""
 _JOINING = (["and"], ["n"], ["or"])
 """First words of what goes on from before ("and back"), which is not small talk."""
-_OF_OTHERS = pattern(r"\b(?:about|of|on) (?!(?:me|myself|us|now|late)\b)\w")
-"""Asks what is known of somebody or something else."""
-_ONLY_ASKS = pattern(
-    r"\W*(?:(?:and|but|so|since|till?|until|with|from|to|for|at) )?(?:when|where|who|why|what time|which(?: one)?"
-    r"|how(?: (?:long|much|many|old|come|often))?)\W*"
-)
-"""A question word alone: after a question, it asks more of the same."""
-_CRISIS = pattern(
-    r"\b(?:kill(?:ing)? myself|suicid\w*|(?:end|ending|take|taking) my (?:own )?life|self.?harm\w*"
-    r"|(?:hurt|hurting|cut|cutting) myself(?= (?:again|on purpose|because|tonight|to)\b|\W*\Z)"
-    r"|(?:want|wanna|wish i could|going) (?:to )?(?:die|be dead)|(?:don'?t|do not) want to (?:live|be alive)"
-    r"|better off (?:dead|without me)|no reason to live)\b"
-)
+_FORMS = phrasings("parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +67,14 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
         intent = said.act if said.is_small_talk else ""
         hardly_tell = hardly_tell and (said.hardly_tells or (bool(intent) and not said.tells))
         joins = words(view.text)[:1] in _JOINING
-        if joins or (intent == KNOWN_OF_USER and _OF_OTHERS.search(view.text)):
+        if joins or (intent == KNOWN_OF_USER and _FORMS["of_others"].search(view.text)):
             intent = ""
         small_talk = intent or small_talk
         asks_idly = bool(intent) and acts.is_marked(view.text)
         if intent == ABOUT_USER:
             asking.append(view)
             continue
-        goes_on = follows_question and ((joins and said.asks) or _ONLY_ASKS.fullmatch(view.text))
+        goes_on = follows_question and ((joins and said.asks) or _FORMS["only_asks"].fullmatch(view.text))
         if goes_on:
             small_talk = intent = ""
         if goes_on or (said.asks and not intent and not (said.act in acts.NEWS and said.tells)):
@@ -117,7 +105,7 @@ def _said(view: View, classifier: Classifier) -> acts.Said:
 
 
 def _is_crisis(sentence: str) -> bool:
-    return _CRISIS.search(sentence.replace("’", "'")) is not None
+    return _FORMS["crisis"].search(sentence.replace("’", "'")) is not None
 
 
 def tells(text: str) -> bool:

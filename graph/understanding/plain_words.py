@@ -2,33 +2,11 @@
 
 from functools import lru_cache
 
-from graph.language.patterns import pattern
+from graph.language.patterns import load, pattern
 from graph.language.people import words_for
 
 _KNOWN_NAME = pattern(r"(?<![\w'-])<KNOWN_NAME>")
-_VERY = r"(?: really| absolutely| just| much| particularly| at all| big| huge| massive| very| so)*"
-# "I can't stand up" speaks of standing.
-_STAND = r"stand(?! (?:up|upright|still|straight|on|in|out|by|back|down|for|here|there|long|too long)\b)"
-_PLAIN = {
-    r"\b(?:im|i am)\b": "I'm",
-    r"\bive\b": "I've",
-    r"\bweve\b": "we've",
-    r"\bits(?= (?:my|been)\b)|\bit is(?= my\b)": "it's",
-    r"\b(do|does|did|is|was|are|were|have|has|had|wo|would|could|should|ca)nt\b": r"\1n't",
-    r"\bcannot\b": "can't",
-    r"\b(?-i:u)\b": "you",
-    r"\b(?:fave?|favs)\b": "favourite",
-    rf"(?:\bI(?:'m)?{_VERY} |\A\W*)(?:can't (?:{_STAND}|bear)|don't{_VERY} (?:like|enjoy)"
-    rf"|not{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of))\b": "I dislike",
-    rf"\bI'm{_VERY} (?:an?{_VERY} fan of|keen on|into|fond of)\b": "I like",
-    r"\b(?:I|we)(?:(?: don't(?: really| even)? have| haven't(?: got)?|'ve never had| never had)(?: any| an?)?"
-    r"|(?: have| got|'ve| have got|'ve got) no) (?=[a-z])": "I lack ",
-    r"\bI'm an only child\b": "I lack siblings",
-    r"\b(?:I'm (?:not|un)(?: yet)? ?|I(?:'ve)? never (?:got )?)married\b": "I'm unmarried",
-    r"\bI'm a widow(?:er)?\b": "I'm widowed",
-}
-"""Other spellings, and phrases that mean to like, to dislike, to lack or to be something, so that no "not" is left."""
-_PATTERNS = [(pattern(source), plain) for source, plain in _PLAIN.items()]
+_REPLACED = [(pattern(source), plain) for source, plain in load("phrasings.toml")["plain_words"]["replaced"]]
 
 _OTHER = ("bother", "fiend")
 _KEYWORDS = [word for word in words_for("family", "around") if len(word) > 5]
@@ -43,7 +21,7 @@ def plain_words(sentence: str) -> str:
     if text.isupper():
         text = text.lower()
     text = _WORD.sub(lambda match: _spelled(match[0]), text)
-    for each, plain in _PATTERNS:
+    for each, plain in _REPLACED:
         text = each.sub(plain, text)
     return text
 

@@ -4,19 +4,13 @@ import re
 
 from graph.language.patterns import fill
 
-_PRONOUN = "(?:i|we|you|u|he|she|it|they|there|the|this|that|any|my|our|your|his|her|their)"
-_QUESTION = (
-    r"(?i:(?:what|who|whom|whose|where|when|why|how|which)"
-    rf"(?:['’]?(?:s|re|d|ve)\b|(?: (?!{_PRONOUN}\b)[\w'’-]+){{0,2}}? <AUXILIARY>\b)|<AUXILIARY> {_PRONOUN}\b)"
-)
-"""The beginning of a question ("who's", "what music do i", "does she"), and not of a clause ("what he likes")."""
 # A sentence ends after its quotation marks and brackets. A look-behind has a fixed width: one each for 0 to 2 marks.
 # Before a question it also ends where that begins in lower case, and where that is joined to it ("and who's my boss?").
 _END = re.compile(
     fill(
         r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]])|(?<=[.!?…][\"'”’)\]]{2}))\s+"
-        rf"(?=[\"'“‘(\[]*[^\s.!?…,;a-z]|(?:(?:and|but|so|or|also) )?{_QUESTION})"
-        rf"|(?<!\s)\s+(?=(?:and|but|so|or|also) {_QUESTION}[^.!?\n]{{0,200}}\?)"
+        r"(?=[\"'“‘(\[]*[^\s.!?…,;a-z]|(?:(?:and|but|so|or|also) )?<QUESTION_START>)"
+        r"|(?<!\s)\s+(?=(?:and|but|so|or|also) <QUESTION_START>[^.!?\n]{0,200}\?)"
         r"|(?<=[。！？])|\n+"
     )
 )

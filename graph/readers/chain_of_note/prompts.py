@@ -5,7 +5,6 @@ that people wrote, the persona's card included, is in JSON strings with "<" esca
 nor, in a local model's template, its turn.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from graph.readers.counting.intervals import asks_interval, length, memory_time,
 from graph.replies.card import THE_USER, introduce
 from graph.settings import Format
 from graph.state import USER, Ask
+from graph.understanding.markup import without_citations
 from graph.understanding.sentences import shorten
 from graph.understanding.times import day_happened, describe_day, times_in
 from memory.dates.expressions import TimeExpression, describe_span, describe_time
@@ -26,8 +26,6 @@ TURNS, TURN_CHARACTERS = 6, 500
 
 MAX_QUOTE = 240
 """Most characters of a note, and of a quote."""
-
-_MARK = re.compile(r"\s?\[\d+\]")
 
 _TEMPLATE_MARKS = str.maketrans({"<": "‹", "[": "(", "]": ")"})
 
@@ -168,7 +166,7 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
 
 def _short(text: str) -> str:
     """A turn without its citations, whose numbers are not those of this prompt."""
-    return shorten(_MARK.sub("", text), TURN_CHARACTERS)
+    return shorten(without_citations(text), TURN_CHARACTERS)
 
 
 def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def _fitting_prompt(
 
     @cache
     def written(shown: int) -> tuple[PromptContent, int]:
-        content = replace(_content(reader_input, kept[:shown], room), user=user, max_words=settings.max_words)
+        content = _content(reader_input, kept[:shown], room, user)
         return content, count_tokens(model, prompt(task, settings.format, content))
 
     fits = len(kept)  # most often all of them
@@ -148,13 +148,12 @@ def _reply_tokens(method: Method) -> int:
     return ANSWER_TOKENS + (NOTES_TOKENS if method != "direct" else 0)
 
 
-def _content(reader_input: ReaderInput, best: Sequence[Hit], room: int) -> PromptContent:
+def _content(reader_input: ReaderInput, best: Sequence[Hit], room: int, user: str) -> PromptContent:
     ordered = tuple(sorted(best, key=_when))
     numbers = {hit.memory.id: n for n, hit in enumerate(ordered, 1)}
     ranked = tuple(numbers[hit.memory.id] for hit in best[:AMONG])
-    return PromptContent(
-        reader_input.ask, reader_input.message.question.text, reader_input.window, ordered, ranked, room
-    )
+    question, max_words = reader_input.message.question.text, reader_input.services.settings.max_words
+    return PromptContent(reader_input.ask, question, reader_input.window, ordered, ranked, room, user, max_words)
 
 
 def _when(hit: Hit) -> tuple[float, int]:

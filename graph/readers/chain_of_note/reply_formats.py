@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 from graph.models.json_replies import REASONING, StrictReply
@@ -108,13 +108,14 @@ def checked_reading(
     by_memory = {note.memory.id: note.quote for note in notes}
     noted = {n: by_memory[h.memory.id] for n, h in enumerate(content.hits, 1) if h.memory.id in by_memory}
     if reason is None and answer.strip():
-        checked = cite(answer, quotes, content, noted)
-        return Reading(checked.answer, notes, checked.citations), checked.dropped
+        answer, citations, dropped = cite(answer, quotes, content, noted)
+        return Reading(answer, notes, citations), dropped
     reason = reason or "found but does not say"
     spoken = answer.strip() or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
     # A contradiction of the premise needs its sources; memories that are merely related are none.
-    checked = cite(spoken, (), content if reason == "premise contradicted" else replace(content, hits=()))
-    return Reading(checked.answer, notes, checked.citations, abstained=True, reason=reason), checked.dropped
+    shown = content if reason == "premise contradicted" else replace(content, hits=())
+    answer, citations, dropped = cite(spoken, (), shown)
+    return Reading(answer, notes, citations, abstained=True, reason=reason), dropped
 
 
 def whole_sentences(text: str) -> str:
@@ -123,19 +124,12 @@ def whole_sentences(text: str) -> str:
     return " ".join(sentences[:-1]) if len(sentences) > 1 else f"{text.rstrip()}…"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedAnswer:
-    """An answer whose marks refer to `citations`, and how many citations were dropped."""
-
-    answer: str
-    citations: tuple[Citation, ...]
-    dropped: int
-
-
 def cite(
     answer: str, quotes: Iterable[tuple[int, str]], shown: PromptContent, noted: Mapping[int, str] | None = None
-) -> CheckedAnswer:
+) -> tuple[str, tuple[Citation, ...], int]:
     """Check what an answer cites, in marks such as [2] and in `quotes`, the list of an answer in JSON.
+
+    Returns the answer with marks that refer to the citations, these, and how many were dropped.
 
     Numbers are those of the prompt (`shown`). `noted` are the quotes of the notes, for marks without a listed quote.
     """
@@ -162,7 +156,7 @@ def cite(
         )
         for n, memory in kept.items()
     )
-    return CheckedAnswer(written.strip(), citations, len(cited) - len(kept))
+    return written.strip(), citations, len(cited) - len(kept)
 
 
 def _renumbered(answer: str, places: Mapping[int, int]) -> str:

@@ -3,7 +3,6 @@
 For the reader without one: how long ago, how long between, which came first, and how old somebody was on a day.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -13,7 +12,7 @@ from typing import Literal
 import number_parser  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
-from graph.language.patterns import first_search, pattern, patterns
+from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import Occurrence, day_happened, describe_day, times_in, when_happened
 from memory.dates.expressions import TimeExpression, describe_span
@@ -22,24 +21,14 @@ from memory.types import Memory
 AMONG = 8
 """Number of best memories between which all intervals are given: 28 pairs; 20 memories would make 190."""
 
-_COMPARES = pattern(
-    r"\b(?:how (?:long|many|much)|when|before|after|between|since|until|till|ago|first|last|latest|earliest|earlier"
-    r"|later|sooner|order|days?|weeks?|months?|years?|passed|elapsed|apart)\b|多久|几天|多少|之前|之后|先|后"
-)
+_FORMS = phrasings("intervals")
 
 LONGEST = 400
 """Most characters of a question that is parsed: on a pasted page the patterns would be slow."""
 
-_APART = patterns(
-    r"<HOW_LONG>.*?\bbetween (?P<a>.+) and (?P<b>.+)",
-    r"<HOW_LONG> (?:before|after) (?P<a>.+?) (?:did|was|were|had) (?P<b>.+)",
-    r"<HOW_LONG>.*?\b(?:since|after|from) (?P<a>.+?) (?:when|until|till|before|to when) (?P<b>.+)",
-    r"<HOW_LONG> ago (?:did|was|were|had) (?P<a>.+?) when (?P<b>.+)",
-)
-_ORDER = pattern(
-    r"\b(?:which|what|who)\b.*?\b(?:first|earlier|earliest|(?P<last>last|later|latest|more recent(?:ly)?))\b"
-    r"(?:.*?[,:]|:?)\s*(?P<a>.+?),? or (?P<b>.+)"
-)
+_APART = phrasing_list("intervals", "apart")
+ASKS_AGE, ASKS_LASTING, ASKS_LENGTH = _FORMS["asks_age"], _FORMS["asks_lasting"], _FORMS["asks_length"]
+"""Ask how old somebody is, how long something has been going on, and how long it lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,7 @@ def parse(text: str) -> Comparison | None:
         return None
     if match := first_search(_APART, text):
         return Comparison("apart", (match["a"].strip(), match["b"].strip()))
-    if match := _ORDER.search(text):
+    if match := _FORMS["order"].search(text):
         return Comparison("last" if match["last"] else "first", (match["a"].strip(), match["b"].strip()))
     return None
 
@@ -79,20 +68,13 @@ def ago(day: date, asked_on: date) -> str:
     return f"{length(day, asked_on)} {'ago' if day < asked_on else 'from now'}"
 
 
-ASKS_AGE = pattern(r"\bhow old\b|\bwhat age\b")
-"""Asks for somebody's age."""
-_BIRTHDAY = pattern(r"\b(?:turn(?:s|ed|ing)?|birthday)\b")
-_AGE = re.compile(
-    r"(?<![\d.,:£$€])(?P<years>\d{1,3})(?![\d.:,]*\d)(?! ?(?:weeks?|months?|days?|hours?|kg|km|am|pm|%|when\b))"
-)
-
 OLDEST = 120
 """Numbers above it are no ages."""
 
 
 def age_in(words: str) -> int | None:
     """The age in years that words tell ("thirteen", "9 years old"); None if they tell none, or several."""
-    ages = [int(match["years"]) for match in _AGE.finditer(number_parser.parse(words))]
+    ages = [int(match["years"]) for match in _FORMS["age"].finditer(number_parser.parse(words))]
     return ages[0] if len(ages) == 1 and ages[0] <= OLDEST else None
 
 
@@ -106,7 +88,7 @@ def ages_on(days: tuple[date, date], age: int, told: str, told_on: date, named: 
         told_on: The day it was said on.
         named: The day that the sentence names, if any.
     """
-    if _BIRTHDAY.search(told):
+    if _FORMS["birthday"].search(told):
         ages = {age + _years(named or told_on, day) for day in days}
     else:  # the birthday may be on any day of the year
         ages = {age + _years(told_on, day) + more for day in days for more in ((0, 1) if day != told_on else (0,))}
@@ -119,13 +101,6 @@ def _years(start: date, end: date) -> int:
     return int(apart.years) - ((apart.months, apart.days) < (0, 0))
 
 
-ASKS_LASTING = pattern(
-    r"\bhow (?:long|many (?P<unit><UNIT>)s)\b(?: (?!ago\b)\w+)?"
-    r" (?:have|has|hv|ive|i['’]ve|weve|we['’]ve)\b(?!.*\b(?:ago|since)\b)"
-)
-"""Asks how long something has been going on ("how long have I had the dog")."""
-_DURATION = pattern(r"(?<![\d.,])(?P<count>\d{1,3}) ?(?P<unit><UNIT>)s?\b(?! ago)")
-_LENGTH = pattern(r"\b(?:\d|an?|half|fort)[\w.,]* ?(?:min(?:ute)?|hour|hr|day|night|week|month|year)s?\b|fortnight")
 _DAYS = {"year": 365.25, "month": 30.44, "week": 7.0, "day": 1.0}
 
 
@@ -135,7 +110,7 @@ def duration_by_now(question: str, words: str, told_on: date, asked_on: date) ->
     In the unit asked for, or the largest of which it is two or more. None if no duration is told, or if it has not
     grown by one of its units.
     """
-    found = list(_DURATION.finditer(number_parser.parse(words)))
+    found = list(_FORMS["duration"].finditer(number_parser.parse(words)))
     if len(found) != 1:
         return None
     unit, count, passed = found[0]["unit"].lower(), int(found[0]["count"]), (asked_on - told_on).days
@@ -148,15 +123,6 @@ def duration_by_now(question: str, words: str, told_on: date, asked_on: date) ->
     return _count(int(days / _DAYS[wanted] + 0.1), wanted)
 
 
-ASKS_LENGTH = pattern(
-    r"\bhow (?:long|many (?P<unit>day|night|week)s)\b"
-    r"(?! (?:have|has|had)\b)(?!.*\b(?:ago|since|until|till|before|after|between)\b)"
-)
-"""Asks how long something lasts ("how many nights am I in Lisbon")."""
-_STRETCH = pattern(r"[-–—]|\b(?:to|till?|until|and|through)\b")
-"""Joins the two days that a time names: "4 to 9 December", but not "next week"."""
-
-
 def ask_when(question: str) -> str:
     """A question for a length as one for the time."""
     return ASKS_LENGTH.sub("when", question)
@@ -164,12 +130,14 @@ def ask_when(question: str) -> str:
 
 def tells_length(words: str) -> bool:
     """Whether words tell how long something lasts."""
-    return _LENGTH.search(number_parser.parse(words)) is not None
+    return _FORMS["length"].search(number_parser.parse(words)) is not None
 
 
 def stretch_length(question: str, times: Sequence[TimeExpression]) -> str | None:
     """How long the one stretch from a day to another is: "5 days, 4–9 December 2026"; None if there is none."""
-    stretches = [time.span for time in times if time.sure and time.relation == "in" and _STRETCH.search(time.text)]
+    stretches = [
+        time.span for time in times if time.sure and time.relation == "in" and _FORMS["stretch"].search(time.text)
+    ]
     asked = ASKS_LENGTH.search(question)
     days = (stretches[0].end - stretches[0].start).days - 1 if len(stretches) == 1 else 0
     if days < 1 or asked is None:
@@ -182,7 +150,7 @@ def stretch_length(question: str, times: Sequence[TimeExpression]) -> str | None
 
 def asks_interval(question: str) -> bool:
     """Whether a question may need the intervals between memories."""
-    return bool(_COMPARES.search(question))
+    return bool(_FORMS["compares"].search(question))
 
 
 def length(first: date, second: date) -> str:

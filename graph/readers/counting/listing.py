@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graph.language.patterns import SLOTS, pattern
+from graph.language.patterns import SLOTS, phrasings
 from graph.readers.composing import citations_of, is_same_claim
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import SUFFICIENT, answers
@@ -43,15 +43,13 @@ PLANS, MOST_PLANS = 200, 8
 A_WEEK = timedelta(days=7)
 """Longest plan of a day or a few: what is to be "in December" is none."""
 
-_PAST = pattern(r"\b(?:did|was|were|has|had|happened|have (?:I|we|you|they)\b(?! got\b))")
-
 ITEM_WORDS = 12
 """Most words of an item."""
 
 LEAST_SURE = 0.5
 """Probability of the answering words from which they are the item, and not their sentence."""
 
-NUMBER = pattern(r"\d|\b(?:<NUMBER_WORD>|dozen|hundred|once|twice)\b")
+_ANSWERS = phrasings("answers")
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 _WORD = re.compile(r"[^\W_]+(?:['’/-][^\W_]+)*")
@@ -60,9 +58,6 @@ _AFTER = _VERBS | frozenset("of in on at to from for with by about that which wh
 _NO_NOUNS = _AFTER | frozenset("i my the he she his her they their we our you your it its and or".split())
 _TIMES = frozenset("days weeks months years hours minutes seconds seasons dates".split())
 """Nouns of time: "which days", "how many weeks" ask for a time, not for a list."""
-
-_DURATION = pattern(r"\b\w+ (?:day|week|month|year|hour|minute|second)s?\b")
-"""Durations: in "two trips in three days" the days are not counted."""
 
 _ENUMERATES = re.compile(r"\w, [^,.!?]+,? (?:and|or) \w")
 """A line that lists several things by itself."""
@@ -130,7 +125,8 @@ def prefer_counted(listed: ListRequest, notes: Sequence[Note]) -> tuple[Note, ..
 
 def tells_number(notes: Sequence[Note]) -> bool:
     """Whether the best of notes names the number that a count asks for."""
-    return bool(notes) and answers(notes[0]) and NUMBER.search(_DURATION.sub("", notes[0].words)) is not None
+    numbers = _ANSWERS["number"].search(_ANSWERS["duration"].sub("", notes[0].words)) if notes else None
+    return numbers is not None and answers(notes[0])
 
 
 def compose(listed: ListRequest, question: Question, notes: Sequence[Note], asked_at: datetime) -> Reading | None:
@@ -164,7 +160,7 @@ def compose(listed: ListRequest, question: Question, notes: Sequence[Note], aske
 
 def plans(question: str, window: Sequence[TimeExpression], ask: Ask, bank: Bank) -> list[Memory]:
     """What was told of the times that a question asks about and that is not over; none if it asks what has been."""
-    if not window or ask.handed_in or ask.only_found or _PAST.search(question):
+    if not window or ask.handed_in or ask.only_found or phrasings("question")["what_happened"].search(question):
         return []
 
     def is_then(event: TimeSpan) -> bool:

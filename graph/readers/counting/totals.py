@@ -8,40 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from graph.language.patterns import first_search, pattern, patterns
+from graph.language.patterns import first_search, listed, load, phrasing_list, phrasings
 from graph.readers.composing import citations_of
 from graph.readers.updates import answers
 from graph.state import Note, Reading
 
-_IN_ALL = pattern(
-    r",?\s{0,3}\b(?:in total|al{1,2}\s?to?\s?ge?th?er|together|in all|all in all|combined|summed up|in sum)\b"
-    r"|\bthe (?:total|sum) (?:of|for)\b|\btotal\b"
-)
-_OF_MONEY = pattern(
-    r"\b(?:how much|costs?|pay|paid|spen[dt]|c[oa]me to|price|money|earn(?:ed)?|owe[ds]?|bills?|fees?|rent)\b"
-)
-_COSTS = r"(?:cost|costs|c[oa]me to|set (?:me|us) back|add up to)"
-_NAMED = patterns(
-    r"\b(?:how much|what) (?:did|do|does|have|has|were|was) (?!(?:that|this|those|it|they|all)\b)"
-    rf"(?P<items>.{{3,200}}?) (?:me |us )?{_COSTS}\b",
-    rf"\A\W*(?P<items>[^?]{{3,200}}?),? (?:what|how much) .{{0,40}}\b{_COSTS}\b",
-)
-_BETWEEN = pattern(r",? (?:and|n|&|plus) (?:also )?|, ")
-_AMOUNT = pattern(
-    r"(?P<sign>[£€$¥₹])?\s?(?<![\d.,:/])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d+(?:[.,]\d{1,2})?)(?![\d:/])"
-    r"(?P<thousands>k\b)?(?:\s?(?P<unit>[^\W\d_]+))?"
-)
-_UNITS = {
-    "€": ("euro", "euros", "eur"),
-    "£": ("pound", "pounds", "quid", "gbp"),
-    "$": ("dollar", "dollars", "bucks", "usd", "cad", "aud"),
-    "₹": ("rupee", "rupees", "rs", "inr"),
-    "¥": ("yen", "yuan", "rmb"),
-}
-_MEASURE = pattern(r"(?:hour|minute|day|week|month|year|time|kilo|mile|metre|litre|degree)s?|kg|km")
-"""Units of what is no money: "three hours" beside a price is not added to it."""
-
-_SIGN_OF = {name: sign for sign, names in _UNITS.items() for name in names}
+_FORMS = phrasings("totals")
+_OF_ITEMS = phrasing_list("totals", "of_items")
+_SIGN_OF = {name: sign for sign, names in load("phrasings.toml")["totals"]["units"].items() for name in listed(names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +29,18 @@ class Amount:
 
 def asks_total(text: str) -> bool:
     """Whether a question is for a sum of money."""
-    return bool(_IN_ALL.search(text) and _OF_MONEY.search(text))
+    return bool(_FORMS["in_all"].search(text) and _FORMS["of_money"].search(text))
 
 
 def without_total(text: str) -> str:
     """A question for a sum as one for each amount."""
-    return " ".join(_IN_ALL.sub(" ", text).split())
+    return " ".join(_FORMS["in_all"].sub(" ", text).split())
 
 
 def split_items(text: str) -> list[str]:
     """A question for the sum of several things as one for each ("the tea and the bread"); none for one thing."""
-    match = first_search(_NAMED, text)
-    items = [item for each in _BETWEEN.split(match["items"]) if (item := each.strip())] if match else []
+    match = first_search(_OF_ITEMS, text)
+    items = [item for each in _FORMS["between"].split(match["items"]) if (item := each.strip())] if match else []
     return [f"how much did {item} cost" for item in items] if len(items) > 1 else []
 
 
@@ -79,11 +53,11 @@ def compose_items(read: Sequence[Sequence[Note]]) -> Reading | None:
 
 def amount_in(words: str) -> Amount | None:
     """The one amount that words name; None if they name none or several."""
-    found = [match for match in _AMOUNT.finditer(words) if match["number"]]
+    found = [match for match in _FORMS["amount"].finditer(words) if match["number"]]
     if len(found) != 1:
         return None
     (match,) = found
-    if _MEASURE.fullmatch(match["unit"] or ""):
+    if _FORMS["measure"].fullmatch(match["unit"] or ""):
         return None
     digits = match["number"]
     # "2,899" is in the thousands; "3,50" is a price as most of Europe writes it.

@@ -16,15 +16,15 @@ import numpy as np
 
 from graph.readers.talk.prompt import Content, PromptLine, turns_of
 from graph.replies.recaps import lines_of_recap
-from graph.state import Ask, Message, Services
-from graph.understanding import matters
+from graph.state import Ask, ReaderInput, Services
+from graph.understanding.classifier import MattersClassifier
 from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from memory.bank.queries.told import known_facts, name_told, upcoming
 from memory.search.scoring import Scores, SearchSettings, mix
 from memory.search.searcher import View
 from memory.search.tokens import content_terms
-from memory.types import QUESTION, Hit, Memory
+from memory.types import QUESTION, Memory
 
 if TYPE_CHECKING:
     from memory.embedding.embedder import Embedder, Vectors
@@ -75,18 +75,17 @@ Fit = Callable[[Sequence[str], "Vectors"], Scores]
 IsNew = Callable[[Memory], bool]
 
 
-def gather(
-    ask: Ask, message: Message, hits: Sequence[Hit], services: Services, outdated: Iterable[int] = (), share: float = 1
-) -> Content:
+def gather(reader_input: ReaderInput, outdated: Iterable[int] = (), share: float = 1) -> Content:
     """All that a reply may rest on; blocks. `outdated` are ids of memories that the message itself corrects.
 
     With a `share` of less than 1, as much less: for a model with a short context, or a slow one.
 
     A benchmark that hands in its lines, or asks of them alone, gets those and nothing else.
     """
+    ask, message, services = reader_input.ask, reader_input.message, reader_input.services
     bank, persona = services.bank, ask.persona.id
     user = name_told(bank, persona, ask.as_of)
-    found = [hit.memory for hit in hits if hit.kept]
+    found = [hit.memory for hit in reader_input.kept]
     if ask.handed_in or ask.only_found:
         return Content(ask, user, (), tuple(PromptLine(m, m.text) for m in sorted(found, key=_time)), turns_of(ask))
     shown = {turn.text for turn in ask.dialogue}
@@ -133,7 +132,7 @@ def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Pr
     The likeliest for their length come first, so that a fact stands for what it was learned from, and many find room.
     """
     searcher = services.searcher
-    recogniser = matters.load(searcher.embedder.model)
+    recogniser = MattersClassifier.load(searcher.embedder.model)
     if recogniser is None:
         return []
     direction = recogniser.direction(searcher.embedder.dimensions)

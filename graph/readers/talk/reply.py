@@ -23,7 +23,7 @@ from graph.readers.counting.intervals import asks_interval
 from graph.readers.talk.checking import Checked, check, cite
 from graph.readers.talk.known import gather
 from graph.readers.talk.prompt import INSTRUCTION, TEMPLATE_MARK, Content, messages
-from graph.state import Ask, Citation, Message, ReaderOutput, Reading, Services, Stopped, Token, TraceLine, drop, until
+from graph.state import Citation, ReaderInput, ReaderOutput, Reading, Services, Stopped, Token, TraceLine, drop, until
 from graph.understanding import markup
 from memory.formatting import without_folders
 from memory.types import Hit
@@ -120,17 +120,16 @@ class StreamedReply:
         return "".join(f"{mark['space']}[{self.cited.index(number) + 1}]" for number in known)
 
 
-async def speak(
-    ask: Ask, message: Message, hits: Sequence[Hit], services: Services, outdated: Sequence[int], write: Write
-) -> ReaderOutput:
+async def speak(reader_input: ReaderInput, outdated: Sequence[int], write: Write) -> ReaderOutput:
     """Let the chat model reply. Once the user stops it, what is there of the reply is all of it, perhaps nothing.
 
     Raises:
         ModelFailed: it failed, or said nothing, before anything could be shown.
     """
+    ask, services = reader_input.ask, reader_input.services
     model, settings = services.model, services.settings
     assert model is not None
-    content, size, notices = await asyncio.to_thread(_content, ask, message, hits, services, outdated)
+    content, size, notices = await asyncio.to_thread(_content, reader_input, outdated)
     shown = StreamedReply(
         len(content.lines),
         ask.persona.name,
@@ -155,36 +154,43 @@ async def speak(
         checked, cost = await _compare(services, content, shown, size)
         notices += [UNCHECKED] if checked.fault else []
         answer = cite(answer, checked.sources, shown.cited)
-    scores = {hit.memory.id: hit.scores for hit in hits}
-    cited = [content.lines[number - 1] for number in shown.cited]
-    citations = tuple(
-        Citation(n, line.memory, line.words, scores.get(line.memory.id, {})) for n, line in enumerate(cited, 1)
-    )
     if reply.cut:
         notices.append(f"The reply was cut off at {settings.reply_tokens:,} tokens or began to repeat itself.")
     reading = Reading(
         answer,
-        citations=citations,
+        citations=_citations(reader_input.hits, content, shown.cited),
         by=settings.model,
         notice=" ".join(notices),
         cut=reply.cut,
         unsupported=checked.unsupported,
     )
+    cost = Completion("", reply.tokens_in + cost.tokens_in, reply.tokens_out + cost.tokens_out)
+    more = {"notes": shown.notes, "check": checked.fault and f"not compared: {without_folders(checked.fault)}"}
+    lines = tuple(TraceLine(name, text) for name, text in more.items() if text)
+    in_prompt = {line.memory.id for line in content.lines}
+    hits = drop(reader_input.hits, lambda hit: hit.memory.id not in in_prompt, "budget", "not shown to the chat model")
+    return ReaderOutput(reading, hits, _trace_line(content, reading, size, cost), lines)
+
+
+def _citations(hits: Sequence[Hit], content: Content, cited: Sequence[int]) -> tuple[Citation, ...]:
+    scores, lines = {hit.memory.id: hit.scores for hit in hits}, [content.lines[number - 1] for number in cited]
+    return tuple(
+        Citation(n, line.memory, line.words, scores.get(line.memory.id, {})) for n, line in enumerate(lines, 1)
+    )
+
+
+def _trace_line(content: Content, reading: Reading, size: int, cost: Completion) -> TraceLine:
     figures = {
         "known": len(content.known),
         "earlier": len(content.earlier),
         "turns": len(content.turns),
         "prompt tokens": size,
-        "tokens in": reply.tokens_in + cost.tokens_in,
-        "tokens out": reply.tokens_out + cost.tokens_out,
-        "unsupported": len(checked.unsupported),
+        "tokens in": cost.tokens_in,
+        "tokens out": cost.tokens_out,
+        "unsupported": len(reading.unsupported),
         "fallback": 0,
     }
-    in_prompt = {line.memory.id for line in content.lines}
-    read_hits = drop(hits, lambda hit: hit.memory.id not in in_prompt, "budget", "not shown to the chat model")
-    line = TraceLine("read", f"{without_folders(settings.model)}, {reading.outcome}", figures)
-    more = {"notes": shown.notes, "check": checked.fault and f"not compared: {without_folders(checked.fault)}"}
-    return ReaderOutput(reading, read_hits, line, tuple(TraceLine(name, text) for name, text in more.items() if text))
+    return TraceLine("read", f"{without_folders(reading.by)}, {reading.outcome}", figures)
 
 
 async def _compare(services: Services, content: Content, shown: StreamedReply, size: int) -> tuple[Checked, Completion]:
@@ -196,19 +202,18 @@ async def _compare(services: Services, content: Content, shown: StreamedReply, s
         return Checked(fault="stopped"), Completion("", size)
 
 
-def _content(
-    ask: Ask, message: Message, hits: Sequence[Hit], services: Services, outdated: Sequence[int]
-) -> tuple[Content, int, list[str]]:
+def _content(reader_input: ReaderInput, outdated: Sequence[int]) -> tuple[Content, int, list[str]]:
     """What the prompt is made of, as much as fits; see `fit`. What is left out of the chat may be found again."""
+    ask, message, services = reader_input.ask, reader_input.message, reader_input.services
     model, most = services.model, services.settings.reply_tokens
     assert model is not None
     room = (context_length(model) or UNKNOWN_CONTEXT) - most
     share = min(1.0, max(room, CPU_TOKENS) / USUAL_TOKENS, CPU_TOKENS / USUAL_TOKENS if _is_on_cpu(model) else 1.0)
-    content, size, notices = fit(gather(ask, message, hits, services, outdated, share), model, most)
+    content, size, notices = fit(gather(reader_input, outdated, share), model, most)
     left = len(content.turns)
     if left < len(ask.dialogue):
         shorter = replace(content.ask, dialogue=ask.dialogue[len(ask.dialogue) - left :])
-        content, size, more = fit(gather(shorter, message, hits, services, outdated, share), model, most)
+        content, size, more = fit(gather(replace(reader_input, ask=shorter), outdated, share), model, most)
         notices = notices or more
     asks = message.classes.is_question and message.classes.asks_memory
     together = asks and (message.classes.asks_many or asks_interval(message.question.text)) and len(content.lines) > 1
