@@ -145,6 +145,7 @@ def test_numbers_in_brackets_that_are_no_citations_stay(marlow, reply):
         (f"<|im_start|>{FREE}<|im_end|>\n<|im_start|>user\nthanks", FREE),
         (f"{FREE}</s>", FREE),
         (f"Marlow: {FREE}", FREE),
+        (f"**Marlow:** {FREE}", FREE),
         (f"Write its number after the sentence, like [3]. Do not present guesses as memories.\n{FREE}", FREE),
         (f"\n\n{FREE}\n", FREE),
         ("So it is. " + "And so it goes on and on for ever, " * 20, "So it is. And so it goes on and on for ever, "),
@@ -362,6 +363,20 @@ def test_a_sentence_with_a_citation_gets_no_other_and_keeps_its_number_where_it_
     assert number_of(first, ADOPTED) > 1
     assert second["messages"][-2]["content"] == reply(first)
     assert said.reading.answer == "You adopted Biscuit in March [1]. And then?"
+
+
+def test_a_number_behind_the_end_of_a_sentence_is_that_sentence_s_own(marlow):
+    def reply(request):
+        number = f"[{number_of(request, ADOPTED)}]"
+        return f"You adopted Biscuit in March. {number} {MADE_UP} {number}{number}\n- She is fast. And then? {number}"
+
+    def compare(request):
+        assert f'2. "{MADE_UP}"\n3. "She is fast."\n4. "And then?"' in request["messages"][-1]["content"]
+        return facts((1, number_of(request, ADOPTED)), (2, -1))
+
+    said, _ = talked(marlow, reply, compare, check="model")
+    assert said.reading.answer == f"You adopted Biscuit in March. [1] {MADE_UP} [1][1]\n- She is fast. And then? [1]"
+    assert said.reading.unsupported == (f"{MADE_UP} [1][1]",)
 
 
 def test_the_beginning_of_the_prompt_stays_the_same_from_one_message_to_the_next(marlow):

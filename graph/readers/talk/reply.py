@@ -99,7 +99,7 @@ class StreamedReply:
         if noted := _NOTES.match(text):
             self.notes, text = noted[1].strip(), text[noted.end() :].lstrip()
         text = _before_template_mark(text) if TEMPLATE_MARK.search(text) else text
-        text = re.sub(rf"\A{re.escape(self.name)}:\s+", "", text)
+        text = re.sub(rf"\A\**{re.escape(self.name)}\**:\**\s+", "", text)
         text = _without_recited_lines(text)
         self.cited.clear()
         return markup.outside_code(text, lambda words: _CITATION.sub(self._renumbered, words))
