@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -27,7 +28,7 @@ from graph.readers.talk.prompt import (
 )
 from graph.readers.talk.reply import STOPPED, UNCHECKED, StreamedReply
 from graph.state import Token
-from memory.types import MemoryDraft, PersonaDraft, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, TimeSpan, TurnDraft
 from support.chat_server import Broken, ChatServer, Half
 from support.event_stream import events_of
 from support.model_reader import ADOPTED, QUESTION, reading_with
@@ -146,6 +147,7 @@ def test_numbers_in_brackets_that_are_no_citations_stay(marlow, reply):
         (f"{FREE}</s>", FREE),
         (f"Marlow: {FREE}", FREE),
         (f"**Marlow:** {FREE}", FREE),
+        (f"<notes>\n[1] a walk\n[2] a dog\n\n{FREE}", FREE),
         (f"Write its number after the sentence, like [3]. Do not present guesses as memories.\n{FREE}", FREE),
         (f"\n\n{FREE}\n", FREE),
         ("So it is. " + "And so it goes on and on for ever, " * 20, "So it is. And so it goes on and on for ever, "),
@@ -510,6 +512,28 @@ def test_a_line_says_which_days_it_means_where_its_words_name_them_as_seen_from_
     _, requests = talked(marlow.again(), FREE, text="what about the funeral?")
     prompt = "\n".join(message["content"] for message in requests[0]["messages"])
     assert '9 May 1950." ("next Wednesday" is 3 July 2024)' in prompt
+
+
+def test_an_event_s_day_is_the_one_that_it_was_stored_with(marlow):
+    (memory, *_) = marlow.services.bank.memories(marlow.persona.id)
+    day = datetime(2025, 1, 11, tzinfo=UTC)
+    job = replace(
+        memory,
+        store="event",
+        text="Ana got a job and starts on 11 January.",
+        event=TimeSpan(day, day + timedelta(days=1)),
+        event_text="11 January",
+    )
+    shown = system_message(replace(content_of(marlow), known=(PromptLine(job, job.text),)))
+    assert f'"{job.text}" ("11 January" is 11 January 2025)' in shown
+
+
+def test_what_was_learned_from_a_turn_of_this_chat_is_no_earlier_line(marlow):
+    marlow.say("Honestly feeling a bit low today. Luc has been gone two years this week.")
+    events = [memory.text for memory in marlow.services.bank.memories(marlow.persona.id, store="event")]
+    assert "Honestly feeling a bit low today." in events
+    _, requests = talked(marlow, FREE, text="Still a bit low today.")
+    assert '"Honestly feeling a bit low today."' not in requests[0]["messages"][-1]["content"]
 
 
 def test_what_only_asks_or_is_small_talk_is_no_earlier_line(marlow):

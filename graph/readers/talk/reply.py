@@ -82,9 +82,13 @@ class StreamedReply:
         self._show(_UNFINISHED.sub("", self._repaired(self.raw)).rstrip())
 
     def end(self, whole: str) -> None:
-        """Take the whole reply, at its end."""
+        """Take the whole reply, at its end. Notes that it did not end are over at their first blank line."""
         self.raw = whole
-        self._show(self._repaired(without_loop(whole) or whole).strip())
+        text = self._repaired(without_loop(whole) or whole)
+        if not text:
+            self.notes, _, rest = self.notes.partition("\n\n")
+            text = self._repaired(rest)
+        self._show(text.strip())
 
     def _show(self, text: str) -> None:
         if text.startswith(self.text):
