@@ -40,6 +40,11 @@ def corrected(text, message):
         ("I moved to Lisbon.", "I meant I moved to Porto.", "I moved to Porto."),
         ("My sister is called Ana.", "Actually, it's Anna", "My sister is called Anna."),
         ("I have 3 cats.", "oops, 4", "I have 4 cats."),
+        (
+            "Lia can't have sesame. We go to the aquarium on Sunday. Fun!",
+            "no, I meant we go to the zoo on Sunday",
+            "Lia can't have sesame. We go to the zoo on Sunday. Fun!",
+        ),
         ("I have three cats.", "no, four, not three", "I have four cats."),
         (
             "My sister Ana visits on Friday.",
@@ -72,6 +77,7 @@ def test_what_is_right_takes_the_place_of_what_was_wrong(text, message, right):
         ("I have 3 cats.", "Actually I love cats"),
         ("I met Ann in Porto.", "No, I live in Lisbon"),
         ("I met Ann in Porto.", "No, I said Lisbon"),  # Ann or Porto?
+        ("My sister comes on Saturday with her twins, Tom and Lia.", "No, I meant the twins are five"),
         ("I bought a kayak.", "No, I said Tuesday."),
         ("I bought a kayak.", "I said hello to Ann."),
         ("I bought a kayak.", "no, " + "x " * 60_000),

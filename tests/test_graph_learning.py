@@ -155,6 +155,8 @@ def test_who_is_spoken_to_is_not_taken_for_who_is_spoken_of():
 def test_a_fact_that_is_no_more_so_ends():
     (ended,) = from_rules.learn(heard("I no longer live in Porto."))
     assert (ended.ends, ended.memory.text, ended.memory.attribute) == (True, "Lives in Porto", "home")
+    (former,) = from_rules.learn(heard("My old flatmate Rui called."))
+    assert (former.ends, former.memory.text) == (True, "Rui is your flatmate")
 
 
 LONG = (
@@ -692,6 +694,28 @@ def test_a_plan_that_a_later_part_of_the_chat_corrects_is_one_plan(bank):
     with ChatServer(told(item("Nell's party is on Friday", "I mean Friday", "event", "change", 1))) as server:
         by_server(bank, server)
     assert [plan.text for plan in upcoming(bank, 1, JULY + timedelta(days=1), 9)] == ["Nell's party is on Friday"]
+
+
+def test_the_text_of_an_event_tells_whether_the_time_of_a_quoted_fragment_is_past(bank):
+    chat(bank, "Back from a run, the first one since my knee operation in March.")
+    quoted = item("The user had a knee operation in March.", "first one since my knee operation in March", "event")
+    with ChatServer(told(quoted)) as server:
+        by_server(bank, server)
+    (operation,) = [m for m in bank.memories(1, store="event") if m.text == quoted["text"]]
+    assert (operation.event.start.year, operation.event.start.month) == (2024, 3)
+
+
+def test_a_plan_that_changes_keeps_the_day_that_its_text_still_names(bank):
+    chat(bank, "We take the twins to the aquarium on Sunday 14 July.")
+    aquarium = item("The twins go to the aquarium on Sunday 14 July", "to the aquarium on Sunday 14 July", "event")
+    with ChatServer(told(aquarium)) as server:
+        by_server(bank, server)
+    chat(bank, "The aquarium is closed, we go to the museum instead.", name="b", at=JULY + timedelta(days=1))
+    museum = item("The twins go to the museum on Sunday 14 July", "we go to the museum instead", "event", "change", 1)
+    with ChatServer(told(museum)) as server:
+        by_server(bank, server)
+    (plan,) = upcoming(bank, 1, JULY + timedelta(days=2), 9)
+    assert (plan.text, plan.event.start.date().isoformat()) == (museum["text"], "2024-07-14")
 
 
 def test_an_end_closes_a_fact_by_the_line_that_says_so_until_that_is_taken_back(bank):

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -27,7 +28,7 @@ from graph.readers.talk.prompt import (
 )
 from graph.readers.talk.reply import STOPPED, UNCHECKED, StreamedReply
 from graph.state import Token
-from memory.types import MemoryDraft, PersonaDraft, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, TimeSpan, TurnDraft
 from support.chat_server import Broken, ChatServer, Half
 from support.event_stream import events_of
 from support.model_reader import ADOPTED, QUESTION, reading_with
@@ -145,6 +146,8 @@ def test_numbers_in_brackets_that_are_no_citations_stay(marlow, reply):
         (f"<|im_start|>{FREE}<|im_end|>\n<|im_start|>user\nthanks", FREE),
         (f"{FREE}</s>", FREE),
         (f"Marlow: {FREE}", FREE),
+        (f"**Marlow:** {FREE}", FREE),
+        (f"<notes>\n[1] a walk\n[2] a dog\n\n{FREE}", FREE),
         (f"Write its number after the sentence, like [3]. Do not present guesses as memories.\n{FREE}", FREE),
         (f"\n\n{FREE}\n", FREE),
         ("So it is. " + "And so it goes on and on for ever, " * 20, "So it is. And so it goes on and on for ever, "),
@@ -364,6 +367,20 @@ def test_a_sentence_with_a_citation_gets_no_other_and_keeps_its_number_where_it_
     assert said.reading.answer == "You adopted Biscuit in March [1]. And then?"
 
 
+def test_a_number_behind_the_end_of_a_sentence_is_that_sentence_s_own(marlow):
+    def reply(request):
+        number = f"[{number_of(request, ADOPTED)}]"
+        return f"You adopted Biscuit in March. {number} {MADE_UP} {number}{number}\n- She is fast. And then? {number}"
+
+    def compare(request):
+        assert f'2. "{MADE_UP}"\n3. "She is fast."\n4. "And then?"' in request["messages"][-1]["content"]
+        return facts((1, number_of(request, ADOPTED)), (2, -1))
+
+    said, _ = talked(marlow, reply, compare, check="model")
+    assert said.reading.answer == f"You adopted Biscuit in March. [1] {MADE_UP} [1][1]\n- She is fast. And then? [1]"
+    assert said.reading.unsupported == (f"{MADE_UP} [1][1]",)
+
+
 def test_the_beginning_of_the_prompt_stays_the_same_from_one_message_to_the_next(marlow):
     with ChatServer(FREE) as server:
         for text in ("hello there!", "what a day", "it rained for hours"):
@@ -495,6 +512,28 @@ def test_a_line_says_which_days_it_means_where_its_words_name_them_as_seen_from_
     _, requests = talked(marlow.again(), FREE, text="what about the funeral?")
     prompt = "\n".join(message["content"] for message in requests[0]["messages"])
     assert '9 May 1950." ("next Wednesday" is 3 July 2024)' in prompt
+
+
+def test_an_event_s_day_is_the_one_that_it_was_stored_with(marlow):
+    (memory, *_) = marlow.services.bank.memories(marlow.persona.id)
+    day = datetime(2025, 1, 11, tzinfo=UTC)
+    job = replace(
+        memory,
+        store="event",
+        text="Ana got a job and starts on 11 January.",
+        event=TimeSpan(day, day + timedelta(days=1)),
+        event_text="11 January",
+    )
+    shown = system_message(replace(content_of(marlow), known=(PromptLine(job, job.text),)))
+    assert f'"{job.text}" ("11 January" is 11 January 2025)' in shown
+
+
+def test_what_was_learned_from_a_turn_of_this_chat_is_no_earlier_line(marlow):
+    marlow.say("Honestly feeling a bit low today. Luc has been gone two years this week.")
+    events = [memory.text for memory in marlow.services.bank.memories(marlow.persona.id, store="event")]
+    assert "Honestly feeling a bit low today." in events
+    _, requests = talked(marlow, FREE, text="Still a bit low today.")
+    assert '"Honestly feeling a bit low today."' not in requests[0]["messages"][-1]["content"]
 
 
 def test_what_only_asks_or_is_small_talk_is_no_earlier_line(marlow):

@@ -36,6 +36,9 @@ MOST_MEANT = 3
 LEAST_NAMED = 2
 """Words that a correction and a statement of another chat share at least."""
 
+LEAST_REPEATED = 1 / 4
+"""Share of a sentence's terms that a clause in its place repeats at least, or more would be lost than was wrong."""
+
 _FORMS = phrasings("corrections")
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b(?!I\b|I')[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)?(?![\w])")
@@ -121,7 +124,7 @@ def _correct_text(correction: Correction, memory: Memory) -> str:
         put = _without_repetition(right, wrong[0], memory) if wrong else ""
         return memory.text[: wrong.start()] + put + memory.text[wrong.end() :] if wrong else ""
     if _FORMS["clause"].match(right):
-        return f"{capitalise(right)}." if _is_about_same(right, memory) else ""
+        return _replace_sentence(right, memory)
     return _replace_same_kind(right, memory)
 
 
@@ -173,14 +176,25 @@ def _replace_same_kind(right: str, memory: Memory) -> str:
     return ""
 
 
-def _is_about_same(clause: str, memory: Memory) -> bool:
-    """Whether a clause is about the same subject as the memory."""
+def _replace_sentence(clause: str, memory: Memory) -> str:
+    """The text with a clause in place of its sentence about the same: the one of which it repeats the largest share.
+
+    All else that was told stays: "Lia can't have sesame. We go to the zoo on Sunday." keeps its first sentence.
+    """
+    shares = {sentence: _repeated_share(clause, sentence, memory) for sentence in split(memory.text)}
+    about = max(shares, key=lambda sentence: shares[sentence])
+    return memory.text.replace(about, f"{capitalise(clause)}.", 1) if shares[about] >= LEAST_REPEATED else ""
+
+
+def _repeated_share(clause: str, sentence: str, memory: Memory) -> float:
+    """The share of a sentence's terms that a clause repeats; 1 if both tell the same fact."""
     if memory.said_at is not None:
-        stated = (facts(text, memory.speaker, memory.said_at) for text in (clause, memory.text))
+        stated = (facts(text, memory.speaker, memory.said_at) for text in (clause, sentence))
         about, known = ({(fact.store, fact.attribute) for fact in each if fact.attribute} for each in stated)
         if about & known:
-            return True
-    return not frozenset(content_terms(clause)).isdisjoint(content_terms(memory.text))
+            return 1.0
+    told = frozenset(content_terms(sentence))
+    return len(told & frozenset(content_terms(clause))) / max(1, len(told))
 
 
 def _learn_again(

@@ -246,7 +246,7 @@ def memories_of(item: Item, part: Excerpt, learned: Sequence[LearnedMemory]) -> 
     item = item.model_copy(update={"store": fact.store}) if is_better else item
     if _is_known(told, turn, part, learned, item.store, fact.text):
         return []
-    draft = _draft(item, turn, sentence)
+    draft = _draft(item, turn, sentence, fact)
     if is_better:
         return [LearnedMemory(_corrected(draft, fact), (quote,), replaces=place, earlier=is_earlier)]
     return [LearnedMemory(draft, (quote,), closes=place, earlier=is_earlier)]
@@ -272,21 +272,32 @@ def _states(sentence: str, item: Item, turn: Turn) -> bool:
     return item.store == "event" and bool(asked) and stated_time(item.words, turn.said_at) is not None
 
 
-def _draft(item: Item, turn: Turn, sentence: str) -> MemoryDraft:
-    """The item with what code can tell of an event: when and where it happened and how that felt."""
+def _draft(item: Item, turn: Turn, sentence: str, fact: Memory | MemoryDraft | None = None) -> MemoryDraft:
+    """The item with what code can tell of an event: when and where it happened and how that felt.
+
+    An event that changes a known `fact` keeps its day, if its text still names that.
+    """
     draft = MemoryDraft(item.store, item.text.strip()[: 2 * MAX_TEXT], said_at=turn.said_at, speaker=turn.speaker)
     if item.store != "event":
         return draft
     draft = replace(draft, emotion=emotion(sentence), scene=scene(sentence))
     when = _when(item, turn, sentence)
+    if when is None and fact is not None and fact.event in {time.span for time in times_in(item.text, turn.said_at)}:
+        return replace(draft, event=fact.event, event_text=fact.event_text)
     return replace(draft, event=when.span, event_text=when.text) if when else draft
 
 
 def _when(item: Item, turn: Turn, sentence: str) -> TimeExpression | None:
-    """The one time that an item's words or else their sentence name; of several, the one that its text names, too."""
+    """The one time that an item's words or else their sentence name; of several, the one that its text names, too.
+
+    Of a part of a sentence, the text tells whether it is past: "since my operation in May" has lost its verb.
+    """
     named = {time.span for time in times_in(item.text, turn.said_at)}
     of_both = [time for time in times_in(item.words, turn.said_at) if time.span in named]
     stated = stated_time(item.words, turn.said_at) or stated_time(sentence, turn.said_at)
+    told = stated_time(item.text, turn.said_at)
+    if stated and told and told.text == stated.text and len(words(item.words)) < len(words(sentence)):
+        return told
     return stated or (of_both[0] if len(of_both) == 1 and of_both[0].sure else None)
 
 

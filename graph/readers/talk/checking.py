@@ -35,6 +35,8 @@ IN_CHAT, NOWHERE = 0, -1
 """Instead of a line's number: the user said it in this chat, or nothing says it."""
 
 _NUMBER = re.compile(r"(?:^|\s)\d{1,2}\.$")
+_MONTHS = "jan feb mär mar apr mai maj jun jul aug sep okt nov dez dec".split()
+"""How months begin where a day is written "8."."""
 
 TASK = """\
 Now look at your reply again. Its sentences are:
@@ -72,15 +74,24 @@ class FactsReply(StrictReply):
 
 
 def sentences_of(reply: str) -> Iterator[str]:
-    """The sentences of a reply as they stand there, but blocks of code and headings; a row of a table is one."""
+    """The sentences of a reply as they stand there, but blocks of code and headings; a row of a table is one.
+
+    A number behind the end of a sentence ("So it is. [2]") is a part of it.
+    """
     for line in markup.prose(reply):
-        first = None
-        for start, end in sentences.spans(markup.mask_code(line)):
-            first = start if first is None else first
-            if not _NUMBER.search(line[first:end]):  # "am 8. September"
-                if len(words(line[first:end])) > 1:
-                    yield line[first:end]
-                first = None
+        first, starts = 0, [_after_numbers(line, start) for start, _ in sentences.spans(markup.mask_code(line))]
+        for end in (*starts[1:], len(line)):
+            sentence = line[first:end].rstrip()
+            if not (_NUMBER.search(sentence) and line[end : end + 3].casefold() in _MONTHS):  # "am 8. September"
+                if len(words(markup.CITATION.sub("", sentence))) > 1:
+                    yield sentence
+                first = end
+
+
+def _after_numbers(line: str, start: int) -> int:
+    while mark := markup.CITATION.match(line, start):
+        start = mark.end()
+    return start + len(line[start:]) - len(line[start:].lstrip())
 
 
 async def check(model: BaseChatModel, content: Content, reply: str, cited: Sequence[int]) -> tuple[Checked, Completion]:

@@ -101,7 +101,9 @@ def gather(reader_input: ReaderInput, outdated: Iterable[int] = (), share: float
     near = services.searcher.search(persona, views, ask.as_of, WIDE, message.subject)
     candidates = chain(found, (hit.memory for hit in near if hit.kept), _of_rare_terms(ask, services, terms))
     telling = (memory for memory in candidates if memory.attribute != QUESTION)
-    lines = sorted(dict.fromkeys(filter(is_new, chain(asked, telling))), key=_time)
+    # What was learned from a turn of this chat is read there.
+    new = (m for m in chain(asked, telling) if is_new(m) and not any(m.text in said for said in shown))
+    lines = sorted(dict.fromkeys(new), key=_time)
     fit = resemblance(np.stack([view.vector for view in views]), terms)
     earlier = choose(lines, fit, services.searcher.embedder, int(share * EARLIER_TOKENS), apart=REPEATED)
     earlier = sorted(_without_repeats(earlier, known), key=lambda line: _time(line.memory))

@@ -172,6 +172,8 @@ def _days(line: PromptLine) -> str:
     """What the words of a line mean that name a day as seen from the one on which it was said ("next Wednesday")."""
     memory = line.memory
     named = {time.text: describe_time(time) for time in times_in(line.words, memory.said_at) if time.sure}
+    if memory.event is not None and memory.event_text in named:
+        named[memory.event_text] = describe_span(memory.event)
     meant = [f"{quoted(text)} is {meaning}" for text, meaning in named.items() if not _YEAR.search(text)]
     if not named and memory.event is not None and memory.store == "event" and memory.said_at:
         meant = [describe_span(memory.event)]

@@ -82,9 +82,13 @@ class StreamedReply:
         self._show(_UNFINISHED.sub("", self._repaired(self.raw)).rstrip())
 
     def end(self, whole: str) -> None:
-        """Take the whole reply, at its end."""
+        """Take the whole reply, at its end. Notes that it did not end are over at their first blank line."""
         self.raw = whole
-        self._show(self._repaired(without_loop(whole) or whole).strip())
+        text = self._repaired(without_loop(whole) or whole)
+        if not text:
+            self.notes, _, rest = self.notes.partition("\n\n")
+            text = self._repaired(rest)
+        self._show(text.strip())
 
     def _show(self, text: str) -> None:
         if text.startswith(self.text):
@@ -99,7 +103,7 @@ class StreamedReply:
         if noted := _NOTES.match(text):
             self.notes, text = noted[1].strip(), text[noted.end() :].lstrip()
         text = _before_template_mark(text) if TEMPLATE_MARK.search(text) else text
-        text = re.sub(rf"\A{re.escape(self.name)}:\s+", "", text)
+        text = re.sub(rf"\A\**{re.escape(self.name)}\**:\**\s+", "", text)
         text = _without_recited_lines(text)
         self.cited.clear()
         return markup.outside_code(text, lambda words: _CITATION.sub(self._renumbered, words))
