@@ -141,7 +141,7 @@ def attack_with_login(seconds: float, app: App, ann: Program, paths: list[str], 
             answer = listen(ben.http, method, address, body if method == "POST" else None)
             if SECRET in answer:
                 outcome.fault("seen", f"{method} {address} {json.dumps(body)}: {answer[:300]}")
-    if told(ann.call(*search)) != found:
+    if SECRET not in ann.call(*search).text:
         outcome.fault("lost", "what Ann told is no longer found")
     return outcome
 
