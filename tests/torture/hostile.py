@@ -73,7 +73,7 @@ def line(chance: Random) -> bytes:
 
 def encoding(chance: Random) -> bytes:
     """A history in one of many encodings, with the mark of another, and changed here and there."""
-    text = chance.choice(SEEDS).decode("utf-8", "ignore") * chance.choice((1, 1, child_process.LARGE_BYTES // 1000))
+    text = chance.choice(SEEDS).decode("utf-8", "ignore") * chance.choice((1, 1, child_process.LARGE_BYTES // 200))
     content = bytearray(text.encode(chance.choice(CODECS), "replace"))
     for _ in range(chance.randint(0, 5)):
         content[chance.randrange(len(content))] = chance.randrange(256)
