@@ -9,6 +9,7 @@ writes to standard output, pickled one by one: the `Heading` of the file, its re
 """
 
 import errno
+import math
 import os
 import pickle
 import subprocess
@@ -174,7 +175,7 @@ def _limit(size: int) -> None:
         return
     limits = {
         resource.RLIMIT_AS: psutil.Process().memory_info().vms + MEMORY_BYTES,
-        resource.RLIMIT_CPU: int(time.process_time()) + _seconds_for(size),
+        resource.RLIMIT_CPU: math.ceil(time.process_time()) + _seconds_for(size),
         resource.RLIMIT_CORE: 0,  # a dump of its memory would contain the file
     }
     for kind, most in limits.items():
