@@ -5,7 +5,7 @@ whole sessions only, and importing the same file again adds the rest.
 """
 
 from collections.abc import Collection, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
@@ -15,6 +15,7 @@ from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting.export import restore_personas
 from memory.importers import BENCHMARKS, CHATS
+from memory.importers.detect import unpack
 from memory.importers.history_file import (
     MAX_LISTED_SKIPS,
     History,
@@ -100,8 +101,8 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
     Raises:
         UnreadableFile: the file is of no known format, or nothing in it can be read.
     """
-    file = HistoryFile(path, progress)
-    file.read_to_end()
+    with closing(HistoryFile(path, progress)) as file:
+        file.read_to_end()
     histories = file.histories.values()
     summaries = tuple(
         HistorySummary(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last)
@@ -110,7 +111,7 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
     skipped, speakers = sum(h.skipped for h in histories), speakers_to_ask(file.importer, histories)
     user = likely_user(histories) if speakers else ""
     is_chat, is_benchmark = file.importer in CHATS, file.importer in BENCHMARKS
-    may_share, listed = not is_benchmark and not file.unpacked.is_export, _listed(histories)
+    may_share, listed = not is_benchmark and not file.is_export, _listed(histories)
     return FileSummary(file.importer.NAME, summaries, listed, skipped, file.fault, speakers, user, is_chat, may_share)
 
 
@@ -142,12 +143,12 @@ def ingest(
         Cancelled: the user cancelled; the message says what was stored.
         BankUnavailable: the bank cannot be written; the message says what was stored.
     """
-    file = HistoryFile(path, rescale(progress, 0.3, 1) if user else progress)
-    if file.unpacked.is_export:
-        report = _restore_export(bank, file, choose, persona, progress)
-    else:
-        participants = Participants(path, user, rescale(progress, 0, 0.3))
-        report = _store_records(_BatchWriter(bank, file, persona, participants, kept_apart), choose)
+    participants = Participants(path, user, rescale(progress, 0, 0.3))
+    with closing(HistoryFile(path, rescale(progress, 0.3, 1) if user else progress)) as file:
+        if file.is_export:
+            report = _restore_export(bank, file, choose, persona, progress)
+        else:
+            report = _store_records(_BatchWriter(bank, file, persona, participants, kept_apart), choose)
     with suppress(Cancelled):  # too late, everything is stored
         progress(1.0)
     return report
@@ -189,15 +190,19 @@ def _describe_missing(file: HistoryFile, choose: Collection[str]) -> str:
 def _restore_export(
     bank: Bank, file: HistoryFile, choose: Collection[str] | None, persona: str | None, progress: Progress
 ) -> ImportReport:
-    """Import an export of Memoir's, row by row."""
+    """Import an export of Memoir's, row by row, once all of it was read as any other file is."""
+    file.progress = rescale(progress, 0, 0.3)
+    file.read_to_end()
+    if file.fault:
+        raise UnreadableFile(file.fault)
     existing = _find(bank, persona) if persona else None
-    target, size = existing.name if existing else persona, max(file.unpacked.size, 1)
-    (source,) = file.unpacked.sources
-    restored = restore_personas(bank, source, choose, target, lambda read: progress(min(read / size, 0.99)))
+    target, size = existing.name if existing else persona, max(file.size, 1)
+    unpacked, restoring = unpack(file.path), rescale(progress, 0.3, 0.99)
+    (source,) = unpacked.sources
+    restored = restore_personas(bank, source, choose, target, lambda read: restoring(min(read / size, 1)))
     if not restored:
-        file.read_to_end()
         raise UnreadableFile(_describe_missing(file, choose or ()))
-    for skip in file.unpacked.skips:
+    for skip in unpacked.skips:
         restored[0].count(skip)
     return ImportReport(file.path, file.importer.NAME, tuple(map(_report, restored)), "", _missing(choose, restored))
 

@@ -98,6 +98,15 @@ class ZipMember:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """What a file is: a key of `IMPORTERS`, its bytes, unpacked, and whether it is an export of Memoir's."""
+
+    format: str
+    size: int
+    is_export: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Unpacked:
     """What is read of a file: the file itself, the card in a picture, or the members of an archive of one format.
 
@@ -110,9 +119,10 @@ class Unpacked:
     skips: tuple[Skip, ...] = ()
 
     @property
-    def is_export(self) -> bool:
-        """Whether it is an export of Memoir's."""
-        return memoir_export.is_export(self.sources[0])
+    def heading(self) -> Heading:
+        """What the file is."""
+        name = next(name for name, importer in IMPORTERS.items() if importer is self.importer)
+        return Heading(name, self.size, memoir_export.is_export(self.sources[0]))
 
 
 def unpack(path: Path) -> Unpacked:

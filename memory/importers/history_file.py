@@ -7,15 +7,15 @@ one, and the persona is named after the other.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 
 from memory.errors import UnreadableFile
-from memory.importers import Importer
+from memory.importers import IMPORTERS, Importer
 from memory.importers.chats import telegram, whatsapp
-from memory.importers.detect import unpack
+from memory.importers.child_process import read_file
 from memory.importers.generic import transcript
 from memory.importers.reading.dialogue import ROLE_OF_NAME, name_in_title
 from memory.importers.reading.source import Record
@@ -86,15 +86,20 @@ class History:
 
 
 class HistoryFile:
-    """A file while it is read: its histories so far, and where it breaks off."""
+    """A file while it is read, once: its histories so far, and where it breaks off. It must be closed."""
 
     def __init__(self, path: Path, progress: Progress = without_progress) -> None:
         self.path = path
         self.histories: dict[str, History] = {}
         self.fault = ""
-        self.unpacked = unpack(path)
-        self.importer = self.unpacked.importer
-        self._progress = progress
+        self.progress = progress
+        self._share = 0.0
+        heading, self._records = read_file(path, lambda: self.progress(self._share))
+        self.importer, self.size, self.is_export = IMPORTERS[heading.format], heading.size, heading.is_export
+
+    def close(self) -> None:
+        """End the reading, wherever it is."""
+        self._records.close()
 
     def read(self) -> Iterator[tuple[History, SessionDraft | MemoryDraft]]:
         """Read each session and memory, with the history it belongs to.
@@ -105,9 +110,8 @@ class HistoryFile:
         # Skips before the first history are reported with that history.
         history = unnamed = History()
         size = 0
-        records = chain.from_iterable(self.importer.read(source) for source in self.unpacked.sources)
         try:
-            for record in chain(records, self.unpacked.skips):
+            for record in self._records:
                 if isinstance(record, PersonaDraft):
                     history = self._history_of(record, unnamed)
                 else:
@@ -116,7 +120,8 @@ class HistoryFile:
                         yield history, record
                 # The share is estimated from the length of the text, because parsers read ahead.
                 size += size_of(record)
-                self._progress(min(size / max(self.unpacked.size, 1), 0.99))
+                self._share = min(size / max(self.size, 1), 0.99)
+                self.progress(self._share)
         except UnreadableFile as broken:
             self.fault = str(broken)
         self._check(unnamed)
@@ -133,8 +138,10 @@ class HistoryFile:
 
     def _check(self, unnamed: History) -> None:
         histories = self.histories.values()
-        # A character card may contain only a persona.
-        if any(h.sessions or h.memories or h.header.description or h.header.traits for h in histories):
+        # A character card, and an export, may contain only a persona.
+        if any(
+            self.is_export or h.sessions or h.memories or h.header.description or h.header.traits for h in histories
+        ):
             return
         skips = [skip for h in histories or [unnamed] for skip in h.skips]
         if self.fault or skips or not histories:
@@ -191,8 +198,8 @@ class Participants:
         self._user = user
         self._speakers: dict[str, Collection[str]] = {}
         if user:
-            file = HistoryFile(path, progress)
-            file.read_to_end()
+            with closing(HistoryFile(path, progress)) as file:
+                file.read_to_end()
             self._speakers = {key: history.speakers for key, history in file.histories.items()}
 
     def persona(self, header: PersonaDraft) -> PersonaDraft:

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Semaphore
 
 import gradio as gr
 
@@ -13,6 +14,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries.told import name_told
 from memory.errors import BankUnavailable, UnreadableFile
 from memory.formatting import clip, format_count, without_folders
+from memory.importers.child_process import wait_for_turn
 from memory.ingest import FileSummary, HistorySummary
 from memory.progress import Task
 from memory.search.indexer import Indexer
@@ -30,10 +32,14 @@ ABOUT_PLACES = "Whomever you talk with then knows what you wrote yourself, unles
 
 
 class ImportPanel:
-    """The panel's components; `imported` gets the id of each persona that was imported or that took the import."""
+    """The panel's components; `imported` gets the id of each persona that was imported or that took the import.
+
+    One file is read or imported at a time; further ones wait.
+    """
 
     def __init__(self, bank: Bank, indexer: Indexer, own: Callable[[], Persona]) -> None:
         self.bank, self.indexer, self.own = bank, indexer, own
+        self._turn = Semaphore()
         self.imported: gr.State = gr.State(None)
         self.has_choice: gr.State = gr.State(False)
         self.asks_user: gr.State = gr.State(False)
@@ -74,7 +80,8 @@ class ImportPanel:
 
         def work(task: Task) -> Update:
             try:
-                contents = ingest.summarize(Path(path), task.report)
+                with wait_for_turn(self._turn, lambda: task.report(0)):
+                    contents = ingest.summarize(Path(path), task.report)
             except UnreadableFile as error:
                 return {self.report: error_box(without_folders(str(error)))}
             several = len(contents.histories) > 1
@@ -128,7 +135,7 @@ class ImportPanel:
         def work(task: Task) -> Update:
             file = Path(path)
             try:
-                with journal.requested_by("upload"):
+                with wait_for_turn(self._turn, lambda: task.report(0)), journal.requested_by("upload"):
                     choose = chosen if has_choice and not everything else None
                     report = ingest.ingest(
                         self.bank,

@@ -20,6 +20,7 @@ from tests.torture import (
     encoder,
     flips,
     fuzz,
+    hostile,
     io_faults,
     kill,
     servers,
@@ -46,6 +47,7 @@ PARTS: dict[str, Part] = {
     "windows": windows.run,
     "demo": demo.run,
     "attack": attack.run,
+    "hostile": hostile.run,
 }
 """Those that fork come first: loading the weights starts threads."""
 

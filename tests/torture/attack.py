@@ -1,8 +1,10 @@
-"""Ask the running app for what it must not give: without a login, by path tricks, from other sites and names.
+"""Ask the running app for what it must not give: without a login or with another's, by path tricks, from other sites.
 
-Whatever is answered with a status below 400 has got through; a redirection to the login page has not.
+Whatever is answered with a status below 400 has got through; a redirection to the login page has not. With another
+user's login, what counts is whether the answer contains a secret.
 """
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,8 +13,10 @@ from random import Random
 
 import httpx
 
+from memory.bank.bank import Bank
+from memory.types import PersonaDraft
 from memory.users import Users
-from support.app_client import Program, gradio_paths, two_users
+from support.app_client import HELD, Program, gradio_paths, told, two_users
 from support.browser_app import App
 from tests.torture.outcome import Outcome
 
@@ -22,6 +26,12 @@ TRICKS = ("", *r"/ // /./ /../ /%2e%2e/ /%252e%252e/ /..;/ /....// /..%2f /..%5c
 PLACES = tuple("/gradio_api/file= /file= /gradio_api/file/ /static/ /assets/ /svelte/ /gradio_api/upload/".split())
 HOSTS = ("", *"evil.invalid 127.0.0.1.evil.invalid 127.0.0.2 localhost. 0.0.0.0 [::ffff:1.2.3.4] [ a@b".split())
 ORIGINS = ("http://evil.invalid", "null", "http://127.0.0.1:1", "http://localhost", "file://", "x", "")
+
+SECRET, CONFIDANT = "blue flowerpot", "Quentin"
+"""What Ann told to whom."""
+
+LISTENING = 2.0
+"""Seconds for which a stream is read; some never end."""
 
 PER_CLIENT = 1000
 """Requests from one address; more would be refused as a flood."""
@@ -54,8 +64,9 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
             address = app.url.rstrip("/") + chance.choice(PLACES) + chance.choice(TRICKS) + asked
             return client.get(address, headers={"Cookie": cookie})
 
-        yield attack("attack without login", seconds / 3, app, nobody, ("/login", "/login/"))
-        yield attack("attack files", seconds / 3, app, thief, ("/login", "/login/"))
+        yield attack("attack without login", seconds / 4, app, nobody, ("/login", "/login/"))
+        yield attack("attack files", seconds / 4, app, thief, ("/login", "/login/"))
+        yield attack_with_login(seconds / 4, app, ann, paths, chance)
     with started(App(new(folder / "open"))) as app:
         assert httpx.get(f"{app.url}config", headers={"Origin": app.url.rstrip("/")}).status_code == 200
 
@@ -69,7 +80,89 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
             address = app.url.rstrip("/") + chance.choice(paths)
             return client.request(chance.choice(METHODS), address, headers=headers)
 
-        yield attack("attack from other sites", seconds / 3, app, stranger, ())
+        yield attack("attack from other sites", seconds / 4, app, stranger, ())
+
+
+def attack_with_login(seconds: float, app: App, ann: Program, paths: list[str], chance: Random) -> Outcome:
+    """Let Ben ask all routes, calls and events for what Ann told, by the names and numbers that it has in her bank."""
+    outcome, ends = Outcome("attack with another's login", ("seen", "lost")), time.monotonic() + seconds
+    outcome.done.update(attempts=0)
+    users = Users(app.home)
+    bank = Bank(next(users.folder_of(user) / "bank.db" for user in users.all() if user.name == "ann"))
+    persona = bank.create_persona(PersonaDraft(CONFIDANT))
+    told(ann.call("remember", CONFIDANT, f"My spare key lies under the {SECRET}.", None))
+    search = ("search_memory", CONFIDANT, "spare key", 10, None, None)
+    found = told(ann.call(*search))
+    ben, event, upload = (
+        Program(app, "ben"),
+        ann.join(0, [], "annann"),
+        str(ann.put("key.txt", SECRET.encode()).json()[0]),
+    )
+    events = ben.events()
+    things = [
+        CONFIDANT,
+        persona.id,
+        str(persona.id),
+        "annann",
+        event,
+        upload,
+        {"path": upload, "meta": HELD},
+        "",
+        None,
+        True,
+    ]
+    things += [
+        found[0]["memory"],
+        *(session.chat_id for session in bank.sessions(persona.id)),
+        [persona.id],
+        str(bank.path),
+    ]
+    calls = ("ask", "remember", "search_memory", "forget", "list_personas")
+    asked = [path for path in paths if "logout" not in path]
+    while time.monotonic() < ends:
+        page_event = chance.choice(events)
+        body = {
+            "fn_index": page_event["id"],
+            "session_hash": chance.choice(("annann", "benben")),
+            "event_id": chance.choice((event, "x")),
+            "data": [chance.choice(things) for _ in page_event["inputs"]],
+        }
+        path = chance.choice(
+            (chance.choice(asked), "/gradio_api/queue/join", f"/gradio_api/run/{chance.choice(calls)}")
+        )
+        place = chance.choice(("", f"/{event}", f"/{upload}", f"={upload}", f"?session_hash=annann&upload_id={event}"))
+        attempts = [
+            (chance.choice(METHODS), path.replace("/x", "") + place),
+            ("POST", path),
+            ("GET", queue_of("benben")),
+        ]
+        for method, address in attempts:
+            outcome.done.update(attempts=1)
+            answer = listen(ben.http, method, address, body if method == "POST" else None)
+            if SECRET in answer:
+                outcome.fault("seen", f"{method} {address} {json.dumps(body)}: {answer[:300]}")
+    if SECRET not in ann.call(*search).text:
+        outcome.fault("lost", "what Ann told is no longer found")
+    return outcome
+
+
+def queue_of(window: str) -> str:
+    """Where a window hears of its events."""
+    return f"/gradio_api/queue/data?session_hash={window}"
+
+
+def listen(client: httpx.Client, method: str, address: str, body: object) -> str:
+    """What is answered within some seconds."""
+    heard, ends = "", time.monotonic() + LISTENING
+    try:
+        with client.stream(method, address, json=body, timeout=LISTENING) as answer:
+            for piece in answer.iter_text():
+                heard += piece
+                if time.monotonic() > ends:
+                    break
+    except (httpx.RequestError, httpx.InvalidURL):  # refused by the server, by the client itself, or nothing more comes
+        pass
+    return heard
 
 
 def attack(name: str, seconds: float, app: App, attempt: Attempt, open_to_all: tuple[str, ...]) -> Outcome:

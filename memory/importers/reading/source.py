@@ -177,9 +177,13 @@ def record_reader(
             yield from skips
         except UnreadableFile as fault:
             yield from skips
-            kept = f"{format_count(counts[SessionDraft], 'complete session')} and "
-            kept += format_count(counts[MemoryDraft], "memory", "memories")
-            kept += f" of {format_count(len(histories), 'history', 'histories')}"
-            raise UnreadableFile(f"{fault} Readable up to that point: {kept}.") from fault
+            raise UnreadableFile(f"{fault} {readable_so_far(len(histories), counts)}") from fault
 
     return read_with_skips
+
+
+def readable_so_far(histories: int, counts: Counter[type[Record]]) -> str:
+    """How much of a file was read before it breaks off, as a sentence."""
+    kept = f"{format_count(counts[SessionDraft], 'complete session')} and "
+    kept += format_count(counts[MemoryDraft], "memory", "memories")
+    return f"Readable up to that point: {kept} of {format_count(histories, 'history', 'histories')}."
