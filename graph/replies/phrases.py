@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from graph.replies.plans import asked_reminder
 from graph.state import Ask, Message, Revision
 from graph.understanding.acts import CRISIS, GOOD, LOSS
 from graph.understanding.sentences import shorten
@@ -37,7 +38,7 @@ class Manner:
 
     `noted` and `noted_on` are used in turn; the latter takes the date of what was told. `corrected` takes the corrected
     statement, `retracted` the retracted one, `unknown` the reason for an abstention, and `reminded` a quoted memory.
-    `unsure` comes before the lines that are closest to an answer.
+    `unsure` comes before the lines that are closest to an answer, `no_reminder` after what asks for a reminder.
     """
 
     noted: tuple[str, ...]
@@ -49,6 +50,7 @@ class Manner:
     unknown: str
     unsure: str
     reminded: str
+    no_reminder: str
 
 
 Replies = Mapping[str, tuple[str, ...]]
@@ -121,9 +123,10 @@ def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
     if not ask.remember:
         return spoken.unrecorded
     turn = len(ask.dialogue) // 2
-    if not when:
-        return spoken.noted[turn % len(spoken.noted)]
-    return spoken.noted_on[turn % len(spoken.noted_on)].format(date=when)
+    variants = spoken.noted_on if when else spoken.noted
+    noted = variants[turn % len(variants)].format(date=when)
+    asks_reminder = any(asked_reminder(statement, ask.as_of) for statement in message.statements)
+    return f"{noted} {spoken.no_reminder}" if asks_reminder else noted
 
 
 def _day_named(message: Message, ask: Ask) -> str:

@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 from graph.language.facts import FACTS, kind_of
 from graph.replies.facts import fact_to_user
+from graph.replies.plans import say_plan
 from graph.replies.second_person import said_to_user
 from graph.state import Ask, Citation, Reading
 from graph.understanding.parts import tells
 from graph.understanding.requests import Recap
 from graph.understanding.sentences import shorten, split
-from graph.understanding.times import describe_day, describe_plan
+from graph.understanding.times import describe_day
 from memory.bank.bank import Bank
 from memory.bank.queries.told import facts_told, lines_told, upcoming
 from memory.search.tokens import content_terms, terms, words
@@ -60,7 +61,7 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
     if kind == "about me":
         facts, plans = facts[:MOST_FACTS], upcoming(bank, ask.persona.id, ask.as_of, MOST_PLANS)
         few = _repeat_lines(lines, [*known, *plans]) if len(facts) < FEW_FACTS else ()
-        told = [*_state_facts(facts), *((plan, describe_plan(plan, ask.as_of)) for plan in plans), *few]
+        told = [*_state_facts(facts), *((plan, say_plan(plan, ask.as_of)) for plan in plans), *few]
     else:
         turns = {turn for line in lines for turn in line.turn_ids}
         of_then = [fact for fact in facts if turns.intersection(fact.turn_ids)]

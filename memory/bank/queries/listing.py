@@ -41,7 +41,7 @@ _BEGINS_WITH_PLACE = re.compile(
 )
 """The end of what the sentence before says: "In the indoor pool, in winter"."""
 _NEGATIONS = frozenset({"no", "not", "never", "without", "hardly"})
-_CALENDAR = frozenset(terms(" ".join(TIME_WORDS))) | frozenset(terms("today yesterday tomorrow tonight ago weekend"))
+CALENDAR = frozenset(terms(" ".join(TIME_WORDS))) | frozenset(terms("today yesterday tomorrow tonight ago weekend"))
 
 _DAY = re.compile(
     r"\b\d{1,2}(?:st|nd|rd|th)?(?= (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))|\b(?:19|20)\d\d\b", re.I
@@ -144,7 +144,7 @@ def stands_alone(sentence: str, *, whole_message: bool = False) -> bool:
     """Whether a sentence can be understood without those around it; a short one only if it is the whole message."""
     if _BEGINS_WITH_PLACE.match(sentence) or _refers_back(sentence):
         return False
-    return len(_content(sentence) - _CALENDAR) >= (1 if whole_message else MIN_CONTENT)
+    return len(_content(sentence) - CALENDAR) >= (1 if whole_message else MIN_CONTENT)
 
 
 def _refers_back(sentence: str) -> bool:
@@ -154,7 +154,7 @@ def _refers_back(sentence: str) -> bool:
         subject = word.split("'")[0]
         if subject in _REFERRING:
             return not (subject in {"this", "that"} and said[place + 1 : place + 2] and said[place + 1] in TIME_WORDS)
-        if subject in _OWN or _content(word) - _CALENDAR:
+        if subject in _OWN or _content(word) - CALENDAR:
             return False
     return False
 
@@ -163,7 +163,7 @@ def _candidate(row: rows.Row) -> _Candidate:
     fact = row["store"] in SEMANTIC
     said = words(row["text"])
     # A fact learned from a chat leaves out whose it is ("Lives in Porto"); an event is told in the first person.
-    content = _content(f"{row['speaker']} {row['text']}") if fact else _content(_DAY.sub("", row["text"])) - _CALENDAR
+    content = _content(f"{row['speaker']} {row['text']}") if fact else _content(_DAY.sub("", row["text"])) - CALENDAR
     start, end = ("valid_from", "valid_to") if fact else ("event_start", "event_end")
     since = row[start] or ("" if fact else row["said_at"] or "")
     negated = any(word in _NEGATIONS or word.endswith("n't") for word in said)

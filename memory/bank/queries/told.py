@@ -10,8 +10,10 @@ from pathlib import Path
 from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.bank.queries import named_queries
+from memory.bank.queries.listing import CALENDAR
 from memory.bank.queries.memories import IS_PLAN, ended_elsewhere, known_to, read_memories, visible_personas
 from memory.bank.relations import YOU
+from memory.search.tokens import content_terms, terms
 from memory.types import Memory, Persona, Relation, TimeSpan
 
 MOST = 500
@@ -19,6 +21,10 @@ MOST = 500
 
 PLANNED = timedelta(days=120)
 """How far ahead a plan is known of."""
+
+_CANCELS = frozenset(terms("cancel"))
+_CHANGES = _CANCELS | frozenset(terms("move change postpone reschedule push delay shift swap instead now actually"))
+"""Words of a line that changes or cancels a plan."""
 
 SQL = named_queries(Path(__file__).with_suffix(".sql"))
 _HOLDS, _LATEST = SQL["holds"], SQL["latest"]
@@ -58,9 +64,26 @@ def facts_of_persona(bank: Bank, persona: Persona, as_of: datetime) -> list[Memo
 
 
 def upcoming(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> list[Memory]:
-    """What was told of days from a moment on, the next first: plans, appointments, visits."""
+    """What was told of days from a moment on, the next first: plans, appointments, visits.
+
+    A plan is left out if a later one changes it, or a later line cancels it.
+    """
     ahead = f"{IS_PLAN} AND m.event_start < :until ORDER BY m.event_start, m.id LIMIT :most"
-    return _read_known(bank, persona_id, as_of, ahead, until=rows.format_time(as_of + PLANNED), most=limit)
+    plans = _read_known(bank, persona_id, as_of, ahead, until=rows.format_time(as_of + PLANNED))
+    first = min((plan.said_at for plan in plans if plan.said_at), default=as_of)
+    since_then = lines_told(bank, persona_id, TimeSpan(first, as_of + timedelta(seconds=1)), MOST)
+    later = [line for line in since_then if _CANCELS.intersection(terms(line.text))]
+    later += [plan for plan in plans if _CHANGES.intersection(terms(plan.text))]
+    return [plan for plan in plans if not any(_is_of_plan(line, plan) for line in later)][:limit]
+
+
+def _is_of_plan(line: Memory, plan: Memory) -> bool:
+    """Whether a line was said after a plan and is about it: one of them has most of the words of the other."""
+    if line.said_at is None or plan.said_at is None or line.said_at <= plan.said_at:
+        return False
+    told = ({term for term in content_terms(m.text) if not term[0].isdigit()} for m in (line, plan))
+    of_line, of_plan = (each - CALENDAR - _CHANGES for each in told)
+    return 2 * len(of_line & of_plan) > min(len(of_line), len(of_plan))
 
 
 def known_facts(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:

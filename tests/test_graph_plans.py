@@ -1,0 +1,77 @@
+"""What is planned is said to its user as one says it, and what was changed or cancelled is not."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from graph.replies.phrases import MANNERS
+from graph.replies.plans import say_plan
+from graph.tab.chat_box import coming_up
+from memory.bank.queries.told import upcoming
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+
+
+@pytest.fixture
+def quill(services, marlow):
+    """A chat, on a Monday, with somebody who knows nothing yet."""
+    return replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+
+
+def ahead(chat):
+    """What a new chat says is coming up."""
+    return list(coming_up(chat.services.bank, chat.persona, chat.now))
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("dentist appointment tomorrow at 3pm, ugh", "Tomorrow, 15:00: Dentist appointment."),
+        ("on friday we see a play at the theatre", "Friday: You see a play at the theatre."),
+        ("I'm so tired. I see my sister on Saturday. I hope it is dry.", "Saturday: You see your sister."),
+        ("The party is on Friday.", "Friday: The party is on Friday."),
+        ("please remind me to call the plumber on friday", "Friday: Call the plumber."),
+        ("remind me on friday to call the plumber", "Friday: Call the plumber."),
+    ],
+)
+def test_a_plan_is_said_without_its_day_and_what_was_said_around_it(quill, told, said):
+    quill.say(told)
+    assert ahead(quill) == [said]
+
+
+def test_what_others_plan_is_quoted(quill):
+    turn = TurnDraft("Ana", "user", "I arrive on Friday.", quill.now)
+    quill.services.bank.remember(quill.persona.id, [SessionDraft((turn,), quill.now)])
+    plan = MemoryDraft("event", "I arrive on Friday.", said_at=quill.now, speaker="Ana")
+    assert say_plan(plan, quill.now) == "“I arrive on Friday.”"
+
+
+@pytest.mark.parametrize(
+    ("told", "later", "left"),
+    [
+        ("I've got a dentist appointment tomorrow.", "The dentist moved my appointment to Thursday.", ["Thursday"]),
+        ("Dinner at mum's on Sunday.", "The dinner at mum's is on Saturday now.", ["Saturday"]),
+        ("I'm at the gym on Wednesday.", "The gym got cancelled.", []),
+        ("Lunch with Tom on Friday.", "Tom moved into a new flat tomorrow.", ["Tomorrow", "Friday"]),
+        ("Lunch with Tom on Friday.", "I cancelled my subscription to the paper.", ["Friday"]),
+    ],
+)
+def test_a_plan_that_was_changed_or_cancelled_is_not_ahead(quill, told, later, left):
+    quill.say(told)
+    quill.say(later)
+    assert [line.split(":")[0] for line in ahead(quill)] == left
+
+
+def test_what_was_cancelled_before_a_plan_was_made_does_not_cancel_it(quill):
+    quill.say("The gym got cancelled.")
+    quill.say("I'm at the gym on Wednesday.")
+    assert len(upcoming(quill.services.bank, quill.persona.id, quill.now, 9)) == 1
+
+
+def test_whoever_asks_for_a_reminder_is_told_that_none_will_come(quill):
+    no_reminder = MANNERS["plain"].no_reminder
+    assert quill.say("remind me to call ben").reading.answer.endswith(no_reminder)
+    assert quill.say("Can you remind me on Friday to call Ben?").reading.answer.endswith(no_reminder)
+    assert no_reminder not in quill.say("My sister had to remind me to eat.").reading.answer
+    later = quill.again(now=quill.now + timedelta(hours=1))
+    assert no_reminder not in later.say("remind me what my sister had to do").reading.answer
