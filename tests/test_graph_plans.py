@@ -75,3 +75,9 @@ def test_whoever_asks_for_a_reminder_is_told_that_none_will_come(quill):
     assert no_reminder not in quill.say("My sister had to remind me to eat.").reading.answer
     later = quill.again(now=quill.now + timedelta(hours=1))
     assert no_reminder not in later.say("remind me what my sister had to do").reading.answer
+
+
+def test_a_day_of_the_next_week_is_noted_by_its_name(quill):
+    assert "tomorrow" in quill.say("The plumber comes tomorrow.").reading.answer
+    assert "Friday" in quill.say("The plumber comes on Friday.").reading.answer
+    assert "18 July 2024" in quill.say("The plumber comes on 18 July.").reading.answer

@@ -14,10 +14,9 @@ from graph.replies.plans import asked_reminder
 from graph.state import Ask, Message, Revision
 from graph.understanding.acts import CRISIS, GOOD, LOSS
 from graph.understanding.sentences import shorten
-from graph.understanding.times import describe_day
+from graph.understanding.times import describe_ahead, describe_day
 from memory.bank.bank import Bank
 from memory.bank.queries.told import count_known, name_told
-from memory.dates.expressions import describe_span
 
 WILL_REMEMBER = "I'll remember"
 """Begins what is said after a reaction to news."""
@@ -132,7 +131,7 @@ def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
 def _day_named(message: Message, ask: Ask) -> str:
     """When what a message states happens, in words; empty if that is now, or unknown."""
     when = message.stated_at
-    return describe_span(when.span) if when and not when.span.start <= ask.as_of < when.span.end else ""
+    return describe_ahead(when.span, ask.as_of) if when and not when.span.start <= ask.as_of < when.span.end else ""
 
 
 def _react(message: Message, ask: Ask, bank: Bank) -> str:
