@@ -8,7 +8,7 @@ import pytest
 from graph.replies.phrases import MANNERS
 from graph.replies.plans import say_plan
 from graph.tab.chat_box import coming_up
-from memory.bank.queries.told import upcoming
+from memory.bank.queries.told import count_known, upcoming
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 
@@ -51,6 +51,8 @@ def test_what_others_plan_is_quoted(quill):
     [
         ("I've got a dentist appointment tomorrow.", "The dentist moved my appointment to Thursday.", ["Thursday"]),
         ("Dinner at mum's on Sunday.", "The dinner at mum's is on Saturday now.", ["Saturday"]),
+        ("Dinner at mum's on Sunday.", "Dinner at mum's is on Saturday instead, she sings on Sunday.", []),
+        ("The wedding is on Saturday.", "I changed my mind about the dress for the wedding.", ["Saturday"]),
         ("I'm at the gym on Wednesday.", "The gym got cancelled.", []),
         ("Lunch with Tom on Friday.", "Tom moved into a new flat tomorrow.", ["Tomorrow", "Friday"]),
         ("Lunch with Tom on Friday.", "I cancelled my subscription to the paper.", ["Friday"]),
@@ -71,7 +73,8 @@ def test_what_was_cancelled_before_a_plan_was_made_does_not_cancel_it(quill):
 def test_whoever_asks_for_a_reminder_is_told_that_none_will_come(quill):
     no_reminder = MANNERS["plain"].no_reminder
     assert quill.say("remind me to call ben").reading.answer.endswith(no_reminder)
-    assert quill.say("Can you remind me on Friday to call Ben?").reading.answer.endswith(no_reminder)
+    assert quill.say("Can you remind me to buy milk tomorrow?").reading.answer.endswith(no_reminder)
+    assert ahead(quill) == ["Tomorrow: Buy milk."]
     assert no_reminder not in quill.say("My sister had to remind me to eat.").reading.answer
     later = quill.again(now=quill.now + timedelta(hours=1))
     assert no_reminder not in later.say("remind me what my sister had to do").reading.answer
@@ -81,3 +84,11 @@ def test_a_day_of_the_next_week_is_noted_by_its_name(quill):
     assert "tomorrow" in quill.say("The plumber comes tomorrow.").reading.answer
     assert "Friday" in quill.say("The plumber comes on Friday.").reading.answer
     assert "18 July 2024" in quill.say("The plumber comes on 18 July.").reading.answer
+
+
+def test_a_greeting_counts_what_was_told_and_neither_questions_nor_what_was_learned_of_it(quill):
+    bank = quill.services.bank
+    assert count_known(bank, quill.persona.id, quill.now)[0] == 0
+    quill.say("I live in Porto and my sister Ana is a vet.")
+    quill.say("Where do I live?")
+    assert count_known(bank, quill.persona.id, quill.now) == (1, quill.now - timedelta(minutes=2))

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from graph.replies.plans import asked_reminder
 from graph.state import Ask, Message, Revision
 from graph.understanding.acts import CRISIS, GOOD, LOSS
+from graph.understanding.reminders import asked_reminder
 from graph.understanding.sentences import shorten
 from graph.understanding.times import describe_ahead, describe_day
 from memory.bank.bank import Bank
@@ -29,6 +29,10 @@ RETRACTED = "It is still in our conversation. To delete it for good, use the Mem
 
 TOO_MANY = "That matches {n} memories, so I changed nothing. Say which one you mean, or delete them in the Memory tab."
 """Said where one message would retract too many memories."""
+
+
+LEAST_COUNTED = 5
+"""Memories from which it is said how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +101,9 @@ def part_of_day(moment: datetime) -> str:
 def _known(ask: Ask, bank: Bank) -> str:
     """How much is remembered, as a clause."""
     count, since = count_known(bank, ask.persona.id, ask.as_of)
-    if not count:
-        return "You haven't told me anything yet"
-    first = f", the first on {describe_day(since)}" if count > 1 else ""
-    return f"I remember {count:,} thing{'s' if count > 1 else ''} you told me{first}"
+    if count < LEAST_COUNTED:
+        return f"You haven't told me {'much' if count else 'anything'} yet"
+    return f"I remember {count:,} things you told me, the first on {describe_day(since)}"
 
 
 def confirm(revision: Revision, manner_name: str) -> str:

@@ -13,6 +13,7 @@ from memory.bank.queries import named_queries
 from memory.bank.queries.listing import CALENDAR
 from memory.bank.queries.memories import IS_PLAN, ended_elsewhere, known_to, read_memories, visible_personas
 from memory.bank.relations import YOU
+from memory.dates.expressions import find_times
 from memory.search.tokens import content_terms, terms
 from memory.types import Memory, Persona, Relation, TimeSpan
 
@@ -66,15 +67,19 @@ def facts_of_persona(bank: Bank, persona: Persona, as_of: datetime) -> list[Memo
 def upcoming(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> list[Memory]:
     """What was told of days from a moment on, the next first: plans, appointments, visits.
 
-    A plan is left out if a later one changes it, or a later line cancels it.
+    A plan is left out if a later line cancels it, or changes it and names a time.
     """
     ahead = f"{IS_PLAN} AND m.event_start < :until ORDER BY m.event_start, m.id LIMIT :most"
     plans = _read_known(bank, persona_id, as_of, ahead, until=rows.format_time(as_of + PLANNED))
     first = min((plan.said_at for plan in plans if plan.said_at), default=as_of)
     since_then = lines_told(bank, persona_id, TimeSpan(first, as_of + timedelta(seconds=1)), MOST)
-    later = [line for line in since_then if _CANCELS.intersection(terms(line.text))]
-    later += [plan for plan in plans if _CHANGES.intersection(terms(plan.text))]
+    later = [line for line in since_then if _may_change_plan(line)]
     return [plan for plan in plans if not any(_is_of_plan(line, plan) for line in later)][:limit]
+
+
+def _may_change_plan(line: Memory) -> bool:
+    said = _CHANGES.intersection(terms(line.text))
+    return bool(said & _CANCELS or (said and line.said_at and find_times(line.text, line.said_at)))
 
 
 def _is_of_plan(line: Memory, plan: Memory) -> bool:
@@ -136,10 +141,12 @@ def known_period(bank: Bank, persona_id: int) -> TimeSpan | None:
 
 
 def count_known(bank: Bank, persona_id: int, as_of: datetime) -> tuple[int, datetime | None]:
-    """How many memories were known at a moment, and when the first of them was said."""
+    """How many things that were told were known at a moment, and when the first was said.
+
+    What is learned from a turn counts once with it, and what only asks does not count.
+    """
     with bank.reading() as db:
-        known = f"{known_to(db, persona_id)} AND m.taken_back IS NULL AND m.said_at <= :at"
-        query = f"SELECT count(*), min(m.said_at) FROM memories m WHERE {known}"
+        query = SQL["count_known"].format(known=known_to(db, persona_id))
         count, first = db.conn.execute(query, _values(persona_id, as_of)).fetchone()
     return int(count), datetime.fromisoformat(first) if first else None
 
