@@ -92,3 +92,17 @@ def test_a_greeting_counts_what_was_told_and_neither_questions_nor_what_was_lear
     quill.say("I live in Porto and my sister Ana is a vet.")
     quill.say("Where do I live?")
     assert count_known(bank, quill.persona.id, quill.now) == (1, quill.now - timedelta(minutes=2))
+
+
+def test_a_plan_is_not_brought_up_by_what_cancels_it(quill):
+    quill.say("haircut on wednesday at 4")
+    later = quill.again(now=quill.now + timedelta(days=1))
+    assert "haircut" not in later.say("the haircut is cancelled btw").reading.answer
+
+
+def test_what_is_taken_back_is_quoted_once_in_the_words_of_its_user(quill):
+    quill.say("i hate dentists")
+    quill.say("dentist appointment tomorrow at 3pm")
+    answer = quill.say("forget what i said about dentists").reading.answer
+    assert answer.count("dentist appointment") == answer.count("hate dentists") == 1
+    assert "Dislikes" not in answer

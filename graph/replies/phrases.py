@@ -113,7 +113,8 @@ def confirm(revision: Revision, manner_name: str) -> str:
         return spoken.corrected.format(text=shorten(revision.text, MAX_REPEATED))
     if not revision.retracted:
         return TOO_MANY.format(n=len(revision.old))
-    quoted = "” “".join(shorten(memory.text, MAX_REPEATED) for memory in revision.old)
+    said = [memory for memory in revision.old if memory.store == "dialogue"] or revision.old
+    quoted = "”, “".join(dict.fromkeys(shorten(memory.text, MAX_REPEATED) for memory in said))
     return f"{spoken.retracted.format(text=quoted)}\n\n{RETRACTED}"
 
 
