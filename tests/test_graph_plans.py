@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from graph.replies.phrases import MANNERS
-from graph.replies.plans import say_plan
+from graph.replies.recaps import say_plan
 from graph.tab.chat_box import coming_up
 from memory.bank.queries.told import count_known, upcoming
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft

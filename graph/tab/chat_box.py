@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
-from graph.replies.plans import say_plan
+from graph.replies.recaps import say_plan
 from graph.replies.suggestions import MOST, suggest_questions
 from graph.tab.messages import ASK, GO_ON, SEND, Chat
 from graph.tab.personas import SAMPLE, example_questions
