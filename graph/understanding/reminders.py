@@ -18,7 +18,7 @@ def asked_reminder(text: str, said_at: datetime | None = None) -> str:
     place = untimed.lower().find(_REMIND)
     first, _, what = untimed[place + len(_REMIND) :].partition(" ")
     is_asked = place >= 0 and first in ("to", "about", "that") and _ASKING.issuperset(words(untimed[:place]))
-    return what if is_asked else ""
+    return what.rstrip(" ?.!") if is_asked else ""
 
 
 def without_time(text: str, said_at: datetime | None) -> str:
