@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -64,6 +65,7 @@ def test_a_new_user_says_a_name_and_a_restart_keeps_what_was_told(app: App, wind
     window.page.locator("#welcome-name :is(input, textarea)").fill("Anna")
     window.page.locator("#welcome-start").click()
     expect(window.page.locator("#chat")).to_contain_text("Nice to meet you, Anna")
+    expect(window.page.locator("#indexing")).not_to_contain_text(re.compile(r"Indexing \d\d"))  # as of the demo
     window.asked = 1  # the reply to the name
     window.ask("My bicycle is called Rocinante.")
     window.page.goto("about:blank")  # a page left open would load itself again at any time after the start

@@ -17,6 +17,7 @@ HOLES = {
     "unknown": {"why"},
     "unsure": set(),
     "reminded": {"text"},
+    "no_reminder": set(),
 }
 
 

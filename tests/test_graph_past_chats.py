@@ -258,7 +258,7 @@ def test_a_new_chat_says_what_was_planned_for_the_next_days_unless_it_may_not(se
     )
     for n, text in enumerate(told):
         Assistant(services).ask(Ask(iris, text, now + timedelta(minutes=n), "a"))
-    assert list(coming_up(bank, iris, now)) == ["Saturday: “I see the dentist on Saturday.”"]
+    assert list(coming_up(bank, iris, now)) == ["Saturday: You see the dentist."]
     assert list(coming_up(bank, iris, now + timedelta(days=5))) == []
     assert "1 conversation, 26 November 2026." in describe_persona(bank, iris)
     bank.set_proactive(iris.id, proactive=False)

@@ -81,7 +81,7 @@ def test_what_is_known_about_the_user(ida):
         "- Wen is your sister. [3]",
         "- You like rowing. [4]",
         "- You are allergic to wasps. [5]",
-        "- September 2024: “my brother and his wife expect twins in september” [6]",
+        "- September 2024: Your brother and his wife expect twins. [6]",
     ]
     assert [citation.number for citation in known.reading.citations] == [1, 2, 3, 4, 5, 6]
 

@@ -12,11 +12,11 @@ from pydantic import TypeAdapter
 
 from graph.state import Ask, Message, Revision
 from graph.understanding.acts import CRISIS, GOOD, LOSS
+from graph.understanding.reminders import asked_reminder
 from graph.understanding.sentences import shorten
-from graph.understanding.times import describe_day
+from graph.understanding.times import describe_ahead, describe_day
 from memory.bank.bank import Bank
 from memory.bank.queries.told import count_known, name_told
-from memory.dates.expressions import describe_span
 
 WILL_REMEMBER = "I'll remember"
 """Begins what is said after a reaction to news."""
@@ -31,13 +31,17 @@ TOO_MANY = "That matches {n} memories, so I changed nothing. Say which one you m
 """Said where one message would retract too many memories."""
 
 
+LEAST_COUNTED = 5
+"""Memories from which it is said how many there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manner:
     """The phrases of one manner.
 
     `noted` and `noted_on` are used in turn; the latter takes the date of what was told. `corrected` takes the corrected
     statement, `retracted` the retracted one, `unknown` the reason for an abstention, and `reminded` a quoted memory.
-    `unsure` comes before the lines that are closest to an answer.
+    `unsure` comes before the lines that are closest to an answer, `no_reminder` after what asks for a reminder.
     """
 
     noted: tuple[str, ...]
@@ -49,6 +53,7 @@ class Manner:
     unknown: str
     unsure: str
     reminded: str
+    no_reminder: str
 
 
 Replies = Mapping[str, tuple[str, ...]]
@@ -96,10 +101,9 @@ def part_of_day(moment: datetime) -> str:
 def _known(ask: Ask, bank: Bank) -> str:
     """How much is remembered, as a clause."""
     count, since = count_known(bank, ask.persona.id, ask.as_of)
-    if not count:
-        return "You haven't told me anything yet"
-    first = f", the first on {describe_day(since)}" if count > 1 else ""
-    return f"I remember {count:,} thing{'s' if count > 1 else ''} you told me{first}"
+    if count < LEAST_COUNTED:
+        return f"You haven't told me {'much' if count else 'anything'} yet"
+    return f"I remember {count:,} things you told me, the first on {describe_day(since)}"
 
 
 def confirm(revision: Revision, manner_name: str) -> str:
@@ -109,7 +113,8 @@ def confirm(revision: Revision, manner_name: str) -> str:
         return spoken.corrected.format(text=shorten(revision.text, MAX_REPEATED))
     if not revision.retracted:
         return TOO_MANY.format(n=len(revision.old))
-    quoted = "” “".join(shorten(memory.text, MAX_REPEATED) for memory in revision.old)
+    said = [memory for memory in revision.old if memory.store == "dialogue"] or revision.old
+    quoted = "”, “".join(dict.fromkeys(shorten(memory.text, MAX_REPEATED) for memory in said))
     return f"{spoken.retracted.format(text=quoted)}\n\n{RETRACTED}"
 
 
@@ -121,15 +126,16 @@ def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
     if not ask.remember:
         return spoken.unrecorded
     turn = len(ask.dialogue) // 2
-    if not when:
-        return spoken.noted[turn % len(spoken.noted)]
-    return spoken.noted_on[turn % len(spoken.noted_on)].format(date=when)
+    variants = spoken.noted_on if when else spoken.noted
+    noted = variants[turn % len(variants)].format(date=when)
+    asks_reminder = any(asked_reminder(statement, ask.as_of) for statement in message.statements)
+    return f"{noted} {spoken.no_reminder}" if asks_reminder else noted
 
 
 def _day_named(message: Message, ask: Ask) -> str:
     """When what a message states happens, in words; empty if that is now, or unknown."""
     when = message.stated_at
-    return describe_span(when.span) if when and not when.span.start <= ask.as_of < when.span.end else ""
+    return describe_ahead(when.span, ask.as_of) if when and not when.span.start <= ask.as_of < when.span.end else ""
 
 
 def _react(message: Message, ask: Ask, bank: Bank) -> str:

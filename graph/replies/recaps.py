@@ -1,4 +1,4 @@
-"""Answer what was said by its time: "What did I just tell you?", "What do you know about me?"."""
+"""Answer what was said by its time: "What did I just tell you?", "What do you know about me?"; say what is ahead."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -6,13 +6,15 @@ from datetime import UTC, datetime, timedelta
 from graph.language.facts import FACTS, kind_of
 from graph.replies.facts import fact_to_user
 from graph.replies.second_person import said_to_user
-from graph.state import Ask, Citation, Reading
+from graph.state import USER, Ask, Citation, Reading
 from graph.understanding.parts import tells
+from graph.understanding.reminders import asked_reminder, without_time
 from graph.understanding.requests import Recap
-from graph.understanding.sentences import shorten, split
-from graph.understanding.times import describe_day, describe_plan
+from graph.understanding.sentences import capitalise, shorten, split
+from graph.understanding.times import describe_ahead, describe_day, describe_plan, times_in
 from memory.bank.bank import Bank
 from memory.bank.queries.told import facts_told, lines_told, upcoming
+from memory.formatting import clip
 from memory.search.tokens import content_terms, terms, words
 from memory.types import Memory, TimeSpan
 
@@ -60,7 +62,7 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
     if kind == "about me":
         facts, plans = facts[:MOST_FACTS], upcoming(bank, ask.persona.id, ask.as_of, MOST_PLANS)
         few = _repeat_lines(lines, [*known, *plans]) if len(facts) < FEW_FACTS else ()
-        told = [*_state_facts(facts), *((plan, describe_plan(plan, ask.as_of)) for plan in plans), *few]
+        told = [*_state_facts(facts), *((plan, say_plan(plan, ask.as_of)) for plan in plans), *few]
     else:
         turns = {turn for line in lines for turn in line.turn_ids}
         of_then = [fact for fact in facts if turns.intersection(fact.turn_ids)]
@@ -87,6 +89,16 @@ def lines_of_recap(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
     if kind in ("last time", "so far"):
         return [line for line in told if line.session_id == told[-1].session_id][-MOST_LINES:]
     return told[-{"just": 1, "about me": FEW_FACTS}.get(kind, MOST_LINES) :]
+
+
+def say_plan(plan: Memory, now: datetime) -> str:
+    """What is ahead as it is said to the user, after its day: "Saturday: You see the dentist."; of others, quoted."""
+    named = (text for text in split(plan.text) if any(t.span == plan.event for t in times_in(text, plan.said_at)))
+    text = next(named, plan.text)
+    said = said_to_user(asked_reminder(text, plan.said_at) or without_time(text, plan.said_at))
+    if plan.speaker != USER or plan.event is None or not said:
+        return describe_plan(plan, now)
+    return f"{capitalise(describe_ahead(plan.event, now))}: {clip(said)}"
 
 
 def _head(kind: Recap, ask: Ask, lines: Sequence[Memory]) -> str:

@@ -90,10 +90,12 @@ def eligible(ask: Ask, hits: Iterable[Hit], bank: Bank) -> Iterator[Hit]:
 
 
 def _may_come_up(memory: Memory, ask: Ask) -> bool:
-    """Whether it is an event or a turn of the user that tells something, from an earlier day, and still valid."""
+    """Whether it is an event or a turn of the user that tells something, of an earlier day, still valid, not ahead."""
     if memory.store not in EPISODIC or memory.speaker in (ask.persona.name, "assistant") or not tells(memory.text):
         return False
     if memory.said_at is not None and memory.said_at.astimezone(ask.as_of.tzinfo).date() >= ask.as_of.date():
+        return False
+    if memory.event is not None and memory.event.end > ask.as_of:
         return False
     ends = (memory.valid_to, memory.retracted_at, memory.stale_since)
     return all(end is None or end > ask.as_of for end in ends)

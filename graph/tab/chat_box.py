@@ -9,11 +9,11 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
+from graph.replies.recaps import say_plan
 from graph.replies.suggestions import MOST, suggest_questions
 from graph.tab.messages import ASK, GO_ON, SEND, Chat
 from graph.tab.personas import SAMPLE, example_questions
 from graph.understanding.parts import tells
-from graph.understanding.times import describe_plan
 from memory.bank import corrections
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import memories_of_chat
@@ -101,7 +101,7 @@ def coming_up(bank: Bank, persona: Persona, now: datetime) -> Iterator[str]:
     ahead = ((memory, memory.event) for memory in upcoming(bank, persona.id, now, CONSIDERED) if memory.event)
     # "In December" is no plan of a day.
     soon = (memory for memory, when in ahead if when.start < now + SOON and when.end - when.start < SOON)
-    return (describe_plan(memory, now) for memory in islice(soon, MOST_SOON))
+    return (say_plan(memory, now) for memory in islice(soon, MOST_SOON))
 
 
 class RememberedPanel:

@@ -117,7 +117,7 @@ class ChatTab:
         self.box.dated.click(lambda: None, None, self.as_of, **PRIVATE)
         self.forgetful.change(lambda on: gr.Button(visible=on), self.forgetful, self.box.unkept, **PRIVATE)
         self.box.unkept.click(lambda: False, None, self.forgetful, **PRIVATE)
-        self.timer.tick(self.show_indexing, None, [self.indexing, self.timer], **PRIVATE)
+        self.timer.tick(self.show_indexing, self.chat, [self.indexing, self.timer], **PRIVATE)
         sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
         answered = [self.timer, *shown]
         # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
@@ -230,9 +230,9 @@ class ChatTab:
         label = f"As of {format_day(parse_as_of(as_of))} ✕" if as_of else ""
         return {self.date_note: hint(note), self.box.dated: gr.Button(label, visible=bool(label))}
 
-    def show_indexing(self) -> Update:
-        """Show what the background threads are doing; the timer stops when nothing is left."""
-        pending = count_pending(self.bank, self.assistant.services.searcher.embedder.model)
+    def show_indexing(self, chat: Chat) -> Update:
+        """Show what the background threads do for the persona of a chat; the timer stops when nothing is left."""
+        pending = count_pending(self.bank, self.assistant.services.searcher.embedder.model, chat.persona_id)
         if self.indexer.fault is not None:
             stopped = f"Indexing stopped: {self.indexer.fault}. It resumes with your next message."
             return {self.indexing: hint(stopped), self.timer: gr.Timer()}

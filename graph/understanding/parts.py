@@ -7,6 +7,7 @@ from graph.language.patterns import phrasings
 from graph.understanding import acts
 from graph.understanding.classifier import KINDS, Classifier, Kind
 from graph.understanding.question import names_something
+from graph.understanding.reminders import asked_reminder
 from graph.understanding.sentences import split
 from memory.embedding import minilm
 from memory.search.searcher import View
@@ -90,6 +91,8 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
 def _said(view: View, classifier: Classifier) -> acts.Said:
     if _is_crisis(view.text):
         return acts.Said(acts.CRISIS, asks=False, tells=True)
+    if asked_reminder(view.text):
+        return acts.Said("tells", asks=False, tells=True)
     said: acts.Said | None = None
     is_marked = acts.is_marked(view.text)
     if minilm.reads(view.text) or classifier.model == minilm.NAME:

@@ -112,10 +112,12 @@ def known_period(bank: Bank, persona_id: int) -> TimeSpan | None:
 
 
 def count_known(bank: Bank, persona_id: int, as_of: datetime) -> tuple[int, datetime | None]:
-    """How many memories were known at a moment, and when the first of them was said."""
+    """How many things that were told were known at a moment, and when the first was said.
+
+    What is learned from a turn counts once with it, and what only asks does not count.
+    """
     with bank.reading() as db:
-        known = f"{known_to(db, persona_id)} AND m.taken_back IS NULL AND m.said_at <= :at"
-        query = f"SELECT count(*), min(m.said_at) FROM memories m WHERE {known}"
+        query = SQL["count_known"].format(known=known_to(db, persona_id))
         count, first = db.conn.execute(query, _values(persona_id, as_of)).fetchone()
     return int(count), datetime.fromisoformat(first) if first else None
 

@@ -18,3 +18,7 @@ WHERE {known} AND m.store = 'dialogue' AND m.taken_back IS NULL AND t.role = 'us
     AND m.said_at < :end AND m.session_id NOT IN
         (SELECT id FROM sessions WHERE persona_id = :persona AND external_id = :chat AND external_id <> '')
 ORDER BY m.said_at DESC, m.id DESC LIMIT :limit
+
+-- name: count_known
+SELECT count(DISTINCT coalesce((SELECT min(turn_id) FROM sources WHERE memory_id = m.id), -m.id)), min(m.said_at)
+FROM memories m WHERE {known} AND m.taken_back IS NULL AND m.said_at <= :at AND m.attribute <> 'question'

@@ -1,0 +1,84 @@
+"""What is planned is said to its user as one says it, and no reminder is promised."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from graph.replies.phrases import MANNERS
+from graph.replies.recaps import say_plan
+from graph.tab.chat_box import coming_up
+from memory.bank.queries.told import count_known
+from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+
+
+@pytest.fixture
+def quill(services, marlow):
+    """A chat, on a Monday, with somebody who knows nothing yet."""
+    return replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+
+
+def ahead(chat):
+    """What a new chat says is coming up."""
+    return list(coming_up(chat.services.bank, chat.persona, chat.now))
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("dentist appointment tomorrow at 3pm, ugh", "Tomorrow, 15:00: Dentist appointment."),
+        ("on friday we see a play at the theatre", "Friday: You see a play at the theatre."),
+        ("I'm so tired. I see my sister on Saturday. I hope it is dry.", "Saturday: You see your sister."),
+        ("The party is on Friday.", "Friday: The party is on Friday."),
+        ("please remind me to call the plumber on friday", "Friday: Call the plumber."),
+        ("remind me on friday to call the plumber", "Friday: Call the plumber."),
+    ],
+)
+def test_a_plan_is_said_without_its_day_and_what_was_said_around_it(quill, told, said):
+    quill.say(told)
+    assert ahead(quill) == [said]
+
+
+def test_what_others_plan_is_quoted(quill):
+    turn = TurnDraft("Ana", "user", "I arrive on Friday.", quill.now)
+    quill.services.bank.remember(quill.persona.id, [SessionDraft((turn,), quill.now)])
+    plan = MemoryDraft("event", "I arrive on Friday.", said_at=quill.now, speaker="Ana")
+    assert say_plan(plan, quill.now) == "“I arrive on Friday.”"
+
+
+def test_whoever_asks_for_a_reminder_is_told_that_none_will_come(quill):
+    no_reminder = MANNERS["plain"].no_reminder
+    assert quill.say("remind me to call ben").reading.answer.endswith(no_reminder)
+    assert quill.say("Can you remind me to buy milk tomorrow?").reading.answer.endswith(no_reminder)
+    assert ahead(quill) == ["Tomorrow: Buy milk."]
+    assert no_reminder not in quill.say("My sister had to remind me to eat.").reading.answer
+    later = quill.again(now=quill.now + timedelta(hours=1))
+    assert no_reminder not in later.say("remind me what my sister had to do").reading.answer
+
+
+def test_a_day_of_the_next_week_is_noted_by_its_name(quill):
+    assert "tomorrow" in quill.say("The plumber comes tomorrow.").reading.answer
+    assert "Friday" in quill.say("The plumber comes on Friday.").reading.answer
+    assert "18 July 2024" in quill.say("The plumber comes on 18 July.").reading.answer
+
+
+def test_a_greeting_counts_what_was_told_and_neither_questions_nor_what_was_learned_of_it(quill):
+    bank = quill.services.bank
+    assert count_known(bank, quill.persona.id, quill.now)[0] == 0
+    quill.say("I live in Porto and my sister Ana is a vet.")
+    quill.say("Where do I live?")
+    assert count_known(bank, quill.persona.id, quill.now) == (1, quill.now - timedelta(minutes=2))
+
+
+def test_a_plan_is_not_brought_up_by_what_cancels_it(quill):
+    quill.say("haircut on wednesday at 4")
+    later = quill.again(now=quill.now + timedelta(days=1))
+    assert "haircut" not in later.say("the haircut is cancelled btw").reading.answer
+
+
+def test_what_is_taken_back_is_quoted_once_in_the_words_of_its_user(quill):
+    quill.say("i hate dentists")
+    quill.say("dentist appointment tomorrow at 3pm")
+    answer = quill.say("forget what i said about dentists").reading.answer
+    assert answer.count("dentist appointment") == answer.count("hate dentists") == 1
+    assert "Dislikes" not in answer
