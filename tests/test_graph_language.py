@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +44,21 @@ def test_a_slot_stands_for_its_words_and_an_unknown_one_is_an_error():
     assert patterns.any_word("now|<DAY>").search("on Monday")
     with pytest.raises(KeyError):
         patterns.pattern("<NOBODY>")
+
+
+def test_every_phrasing_is_used_and_every_one_that_is_used_is_written():
+    used = set()
+    for file in Path(patterns.__file__).parents[1].rglob("*.py"):
+        source = file.read_text("utf-8")
+        known = {name for topic in re.findall(r'phrasings\("(\w+)"\)', source) for name in patterns.phrasings(topic)}
+        names = set(re.findall(r'_(?:FORMS|QUESTION|ANSWERS|FEELINGS)\["(\w+)"\]', source))
+        assert names <= known, file
+        used |= names | set(re.findall(r'"(\w+)"', source))
+    by_kind = ("expects", "recaps")
+    written = {
+        name for topic, names in patterns.load("phrasings.toml").items() if topic not in by_kind for name in names
+    }
+    assert written <= used
 
 
 @pytest.mark.parametrize(

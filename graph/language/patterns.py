@@ -1,7 +1,7 @@
 """Compile patterns of English, in which slots stand for words and forms that many have in common.
 
 A slot is written <SO>; slots.toml and people.toml define them. `<MY><RELATIVE>` is "my little sister" or "our mum", and
-`<WHO>` captures the name of a person as `what`.
+`<WHO>` captures the name of a person as `what`. phrasings.toml has the patterns of what sentences ask for or tell.
 """
 
 import re
@@ -72,7 +72,7 @@ def _choice(phrases: Iterable[str]) -> str:
 
 _TABLE = load("slots.toml")
 _PHRASINGS = load("phrasings.toml")
-_FEELINGS = load("feelings.toml")
+_FEELING_WORDS = load("feelings.toml")
 SLOTS: Mapping[str, str] = {
     **{name: _choice(listed(text)) for name, text in _TABLE["words"].items()},
     **_TABLE["forms"],
@@ -80,9 +80,9 @@ SLOTS: Mapping[str, str] = {
         name.upper(): _choice(word for text in kinds.values() for kind in listed(text) for word in kind.split("/"))
         for name, kinds in load("people.toml").items()
     },
-    "FEELING": _choice(word for words in _FEELINGS["feelings"].values() for word in listed(words)),
-    "FIRST_FEELING": _choice(listed(_FEELINGS["in_sentences"]["first"])),
-    "SCENE": _choice(listed(_FEELINGS["in_sentences"]["scenes"])),
+    "FEELING": _choice(word for words in _FEELING_WORDS["feelings"].values() for word in listed(words)),
+    "FIRST_FEELING": _choice(listed(_FEELING_WORDS["in_sentences"]["first"])),
+    "SCENE": _choice(listed(_FEELING_WORDS["in_sentences"]["scenes"])),
     "NAMES_IN_LOWER_CASE": _of_file("names.txt"),
     "PLACES_IN_LOWER_CASE": _of_file("places.txt"),
 }

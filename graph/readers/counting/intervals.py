@@ -27,7 +27,7 @@ LONGEST = 400
 """Most characters of a question that is parsed: on a pasted page the patterns would be slow."""
 
 _APART = phrasing_list("intervals", "apart")
-ASKS_AGE, ASKS_LASTING, ASKS_LENGTH = (_FORMS[f"asks_{what}"] for what in ("age", "lasting", "length"))
+ASKS_AGE, ASKS_LASTING, ASKS_LENGTH = _FORMS["asks_age"], _FORMS["asks_lasting"], _FORMS["asks_length"]
 """Ask how old somebody is, how long something has been going on, and how long it lasts."""
 
 
