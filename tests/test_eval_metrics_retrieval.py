@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
 from eval.benchmarks.madial.metrics import ndcg_madial
-from eval.metrics.retrieval import average_precision, geometric_mean, recall_all, recall_any, standard_scores
+from eval.metrics.evidence import average_precision, geometric_mean, recall_all, recall_any, standard_scores
 
 
 def standard(name):

@@ -11,7 +11,7 @@ from eval.benchmarks import BENCHMARKS, dialsim_scores, locomo_scores, longmemev
 from eval.benchmarks.locomo.adapter import CATEGORIES, NOT_MENTIONED
 from eval.benchmarks.madial.metrics import REPLY_METRICS, ndcg_madial
 from eval.judging.rubric import order_score, tau_norm
-from eval.metrics.retrieval import average_precision
+from eval.metrics.evidence import average_precision
 from eval.play.simulation.choices import show
 from eval.play.simulation.names import rename
 from eval.reporting.render import WIDTH, rules

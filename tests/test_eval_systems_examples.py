@@ -10,7 +10,7 @@ import pytest
 
 import eval.play.systems
 from eval.play.systems.contract import Chat, Found, Session, SystemFailed, Turn
-from eval.play.systems.http import HttpSystem
+from eval.play.systems.registry import HttpSystem
 from eval.types import Costs
 
 README = Path(eval.play.systems.__file__).with_name("README.md").read_text()

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eval.metrics import answers, confusion, retrieval
-from eval.metrics.evidence import Level, Measure, Scores, Scoring, item_ranking, score_evidence
+from eval.metrics import answers, confusion
+from eval.metrics.evidence import Level, Measure, Scores, Scoring, geometric_mean, item_ranking, score_evidence
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
 from eval.types import PROACTIVE, Figure, Sample
 from graph.models.limits import recites
@@ -162,7 +162,7 @@ def _geometric_means(scored: Sequence[Scored], ks: tuple[int, ...], ndcg: Measur
             ranked.append(one.sample)
 
     def statistic(means: Numbers) -> dict[str, Numbers]:
-        together = retrieval.geometric_mean(means.reshape(*means.shape[:-1], len(ks), -1))
+        together = geometric_mean(means.reshape(*means.shape[:-1], len(ks), -1))
         return {f"geometric_mean@{k}": together[..., place] for place, k in enumerate(ks)}
 
     return set_figures(np.array(rows, float), statistic, _histories(ranked)) if rows else {}

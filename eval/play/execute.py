@@ -6,9 +6,8 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
-from eval.play.engines.processes import Processes
 from eval.play.engines.ray_cluster import RayCluster
-from eval.play.engines.schedule import Engine, Schedule
+from eval.play.engines.schedule import Engine, Processes, Schedule
 from eval.play.models import Models, load_models
 from eval.play.replay import Outcome, Task, replay
 from eval.play.systems import registry

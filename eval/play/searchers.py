@@ -56,12 +56,17 @@ class ExperimentSearcher(Searcher):
         settings: SearchSettings | None = None,
         subject: Subject | None = None,
     ) -> tuple[Hit, ...]:
-        """What the memory finds, adjusted or without the evidence ("wrong"), or a fixed selection of what was known."""
-        given, settings, subject = self.experiment.given, settings or SearchSettings(), subject or Subject()
-        if given == "nothing" or not views:
+        """What the experiment gives the reader of what was known by `as_of`."""
+        if self.experiment.given == "nothing" or not views:
             return ()
-        if self.query:
-            views = self.views([self.query])
+        views = self.views([self.query]) if self.query else views
+        return self.find(persona_id, views, as_of, settings or SearchSettings(), subject or Subject())
+
+    def find(
+        self, persona_id: int, views: Sequence[View], as_of: datetime, settings: SearchSettings, subject: Subject
+    ) -> tuple[Hit, ...]:
+        """What the memory finds, adjusted or without the evidence ("wrong"), or a fixed selection of what was known."""
+        given = self.experiment.given
         if given not in ("memory", "wrong"):
             return self._select(persona_id, views, as_of)
         if self.experiment.words == "spaces":
@@ -166,18 +171,10 @@ class SystemSearcher(ExperimentSearcher):
         """Read the bank again at the next question."""
         self._told_in.clear()
 
-    def search(
-        self,
-        persona_id: int,
-        views: Sequence[View],
-        as_of: datetime,
-        settings: SearchSettings | None = None,
-        subject: Subject | None = None,
+    def find(
+        self, persona_id: int, views: Sequence[View], as_of: datetime, settings: SearchSettings, subject: Subject
     ) -> tuple[Hit, ...]:
         """What the system finds of what was known; the best `k` are read, the others are ranked."""
-        if not views or self.experiment.given == "nothing":
-            return ()
-        views = self.views([self.query]) if self.query else views
         known = {
             turn: memories
             for turn, memories in self._by_turn(persona_id).items()
@@ -187,8 +184,7 @@ class SystemSearcher(ExperimentSearcher):
         for found in self.system.search(views[0].text, as_of, DEPTH):
             for memory in self._told(found, known):
                 scores.setdefault(memory.id, (memory, found.score))
-        most = (settings or SearchSettings()).k
-        hits = [Hit(memory, score, {}) for memory, score in scores.values()]
+        most, hits = settings.k, [Hit(memory, score, {}) for memory, score in scores.values()]
         near = self.embedder.encode_document([hit.memory.key for hit in hits[:most]]) @ views[0].vector
         read = [replace(h, scores={"dense": round(float(c), 4)}) for h, c in zip(hits[:most], near, strict=True)]
         return (*read, *(replace(h, dropped="rank", why=f"not among the {most} best") for h in hits[most:]))

@@ -15,15 +15,14 @@ It has no third state: a reply without "yes" is labelled false.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, StrictBool, ValidationError
 
-from eval.metrics.evidence import Scores
-from eval.metrics.retrieval import check_arguments, recall_all, recall_any
-from eval.types import RankedHit, Sample, Verdict
+from eval.metrics.evidence import Scores, check_arguments, new_units, recall_all, recall_any
+from eval.types import Sample, Verdict
 from memory.errors import MemoirError
 
 LAST_SESSION_K = 10
@@ -43,7 +42,7 @@ def official_scores(sample: Sample, ks: Sequence[int]) -> Scores:
     evidence, sessions = frozenset(sample.probe.gold.user_turns), frozenset(sample.probe.gold.user_sessions)
     if not evidence:
         return {}
-    hits = list(_new_turns(sample.prediction.found))
+    hits = list(_new_turns(sample))
     ranking = [turn for turns, _ in hits for turn in turns]
     whole = len(ranking) > len(hits) == len({session for _, session in hits})
     ranked = hits if whole else [((turn,), session) for turns, session in hits for turn in turns]
@@ -79,7 +78,7 @@ def retrieval_log_line(sample: Sample) -> dict[str, Any] | None:
         level = "turn" if name.startswith("turn_") else "session"
         plain = name.removeprefix(f"{level}_").replace("_official", "").replace("ndcg", "ndcg_any")
         metrics[level][plain] = value
-    turns = [turn for turns, _ in _new_turns(sample.prediction.found) for turn in turns]
+    turns = [turn for turns, _ in _new_turns(sample) for turn in turns]
     names = [turn if turn in evidence else turn.replace("answer", "noans") for turn in turns]
     found = {"query": probe.question, "ranked_items": [{"corpus_id": name} for name in names], "metrics": metrics}
     return {
@@ -106,14 +105,10 @@ def _dcg(gains: Sequence[float]) -> float:
     return sum(gain / max(1.0, math.log2(rank)) for rank, gain in enumerate(gains, start=1))
 
 
-def _new_turns(found: Iterable[RankedHit]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _new_turns(sample: Sample) -> Iterator[tuple[tuple[str, ...], str]]:
     """The turns that each hit of a session adds to those before it, and its session."""
-    seen: set[str] = set()
-    for hit in found:
-        turns = tuple(turn for turn in hit.indexed or hit.units if turn not in seen)
-        if turns and hit.session and hit.place != "filtered":
-            seen.update(turns)
-            yield turns, hit.session
+    added = new_units(sample, of_sessions=True, units_of=lambda hit: hit.indexed or hit.units)
+    return ((turns, hit.session) for turns, hit in added)
 
 
 def _depth(sessions: Sequence[str], k: int) -> int:

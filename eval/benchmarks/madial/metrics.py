@@ -8,7 +8,7 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from eval.metrics.answers import CITATION_MARK, IS_CJK, TextMetric
-from eval.metrics.retrieval import check_arguments
+from eval.metrics.evidence import check_arguments
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU

@@ -1,19 +1,23 @@
-"""Find a memory system by its name."""
+"""Find a memory system by its name, or at its address."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, TypeVar
 
-from eval.play.systems.built_in import Bm25, Dense, FullHistory, LangGraphStore
-from eval.play.systems.contract import MEMOIR, TEXTS, Chat, MemorySystem, Open
-from eval.play.systems.http import HttpSystem
-from eval.play.systems.mem0 import Mem0
+import httpx
+from pydantic import BaseModel
+
+from eval.play.systems.built_in import Bm25, Dense, FullHistory, LangGraphStore, Mem0, UpdatedFacts
+from eval.play.systems.contract import MEMOIR, TEXTS, Chat, Found, MemorySystem, Open, Session, SystemFailed
 from eval.play.systems.papers import HippoRag, LdAgent, MemWalker, Raptor
-from eval.play.systems.updated_facts import UpdatedFacts
 from eval.types import Costs
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
+from memory.formatting import to_json_values
 
 GROUP = "memoir.systems"
 """The group of entry points by which an installed package brings a system: NAME = "package.module:Open"."""
@@ -38,6 +42,9 @@ PACKAGES: Mapping[str, str] = {"mem0": "mem0ai"}
 """Packages of systems that Memoir does not bring along, by the module that they are imported as."""
 
 ADDRESS = ("http://", "https://")
+
+TIMEOUT_SECONDS = 120.0
+"""Longest wait for an answer of a system at an address, which may ask a model for each session."""
 
 
 class UnknownMemorySystem(MemoirError):
@@ -80,3 +87,65 @@ def versions(name: str) -> dict[str, str]:
     points = entry_points(group=GROUP, name=name)
     packages = [PACKAGES[name]] if name in PACKAGES and find_spec(name) else []
     return {p.dist.name: p.dist.version for p in points if p.dist is not None} | {p: version(p) for p in packages}
+
+
+# --- systems behind HTTP
+
+
+class _Reply(BaseModel):
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    answer: str | None = None
+
+
+class _Results(_Reply):
+    found: tuple[Found, ...]
+
+
+Reply = TypeVar("Reply", bound=_Reply)
+
+
+class HttpSystem:
+    """A memory system behind HTTP: requests of JSON, each to an address that ends in the verb.
+
+        POST open      {}                                                                  -> anything
+        POST remember  {"id", "started_at", "turns": [{"id", "speaker", "text", "said_at"}]} -> anything
+        POST search    {"question", "as_of", "k"}     -> {"found": [{"text", "score", "turns": [ids, or left out]}]}
+        POST answer    {"question", "as_of"}          -> {"answer": text, or null to leave it to the shared reader}
+
+    Moments are in ISO 8601, null where unknown. `open` empties the memory: one history is played at a time. Any reply
+    may add {"calls", "tokens_in", "tokens_out"}: what the system asked of a chat model for it. `answer` may be missing
+    (404).
+    """
+
+    def __init__(self, address: str, chat: Chat) -> None:
+        self.address, self._chat = address.rstrip("/"), chat
+        self._client = httpx.Client(timeout=TIMEOUT_SECONDS)
+        self._post("open", {}, _Reply)
+
+    def remember(self, session: Session) -> None:
+        """Send a session."""
+        self._post("remember", asdict(session), _Reply)
+
+    def search(self, question: str, as_of: datetime, k: int) -> Sequence[Found]:
+        """Ask for the best k texts."""
+        return self._post("search", {"question": question, "as_of": as_of, "k": k}, _Results).found
+
+    def answer(self, question: str, as_of: datetime) -> str | None:
+        """Ask for its own answer."""
+        return self._post("answer", {"question": question, "as_of": as_of}, _Reply).answer
+
+    def _post(self, verb: str, body: dict[str, Any], form: type[Reply]) -> Reply:
+        try:
+            response = self._client.post(f"{self.address}/{verb}", json=to_json_values(body))
+            is_missing = verb == "answer" and response.status_code == httpx.codes.NOT_FOUND
+            content = {} if is_missing else response.raise_for_status().json()
+            reply = form.model_validate(content if isinstance(content, dict) else {})
+        except (httpx.HTTPError, ValueError) as fault:
+            raise SystemFailed(
+                f"the memory system at {self.address}/{verb} did not answer with JSON as expected: {fault}. What was "
+                "answered is kept; the same command goes on"
+            ) from fault
+        self._chat.spend(reply.calls, reply.tokens_in, reply.tokens_out)
+        return reply

@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scoring, score_evidence
-from eval.play.engines.processes import Processes
-from eval.play.engines.schedule import WorkerFailed
+from eval.play.engines.schedule import Processes, WorkerFailed
 from eval.play.memory_under_test import MemoryUnderTest
-from eval.play.models import Models, load_models
+from eval.play.models import load_models
 from eval.play.prediction import ranking
 from eval.reporting.tuning.choice import FIGURES, Constants, ProbeValue, Values, with_constants
 from eval.runs.experiment import Experiment
@@ -130,10 +129,10 @@ Work = Sequence[tuple[Part, History]]
 class Player:
     """Histories, each played once into a bank of its own as soon as it is first asked."""
 
-    def __init__(self, work: Work, experiment: Experiment, models: Models) -> None:
+    def __init__(self, work: Work, experiment: Experiment, cache: Path, encoder: Embedder | None = None) -> None:
         self._work = work
         self._experiment = experiment
-        self._models = models
+        self._models = load_models(experiment, cache, encoder)
         self._folder = TemporaryDirectory(prefix="memoir-tune-")
         self._memory = functools.cache(self._play)
 
@@ -196,10 +195,10 @@ def play(
 ) -> Iterator[Measurements]:
     """Play these histories in `jobs` processes; in this one if there is one job, or an `encoder` that is loaded."""
     if jobs == 1 or encoder is not None:
-        yield Measurements(_make_player(work, experiment, cache, encoder).measure)
+        yield Measurements(Player(work, experiment, cache, encoder).measure)
         return
     with Processes([experiment], cache, jobs) as processes:
-        players = [processes.start(_make_player, share, experiment, cache) for share in _shares(work, jobs)]
+        players = [processes.start(Player, share, experiment, cache) for share in _shares(work, jobs)]
 
         def measure(constants: Constants, parts: Collection[Part]) -> PartValues:
             try:
@@ -218,7 +217,3 @@ def _shares(work: Work, jobs: int) -> list[Work]:
     for part, history in sorted(work, key=lambda one: -len(one[1].probes)):
         min(shares, key=lambda share: sum(len(h.probes) for _, h in share)).append((part, history))
     return [share for share in shares if share]
-
-
-def _make_player(work: Work, experiment: Experiment, cache: Path, encoder: Embedder | None = None) -> Player:
-    return Player(work, experiment, load_models(experiment, cache, encoder))
