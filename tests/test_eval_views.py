@@ -13,7 +13,7 @@ from eval.reporting.render import HEADLINES, METRICS, format_fraction
 from eval.runs.evaluator import RunRequest
 from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus
-from eval.tab.views import render_cards
+from eval.tab.screen import render_cards
 from eval.types import Figure, Gold, Prediction, Probe, Sample, Verdict
 from memory.tab.parts import render
 from memory.types import TurnDraft

@@ -11,11 +11,10 @@ from eval.runs.evaluator import Evaluator
 from eval.tab.drill_down import OpenRuns
 from eval.tab.plans import make_plan
 from eval.tab.result_panel import ResultPanel
-from eval.tab.result_tabs import table_value
 from eval.tab.run_form import FIRST_BENCHMARK, RunForm
 from eval.tab.runner import Plan, Runner, RunStatus
 from eval.tab.runs_panel import RunsPanel
-from eval.tab.screen import table
+from eval.tab.screen import table, table_value
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 from memory.tab.parts import PRIVATE, UNCHANGED, Update, empty_state, hint, render

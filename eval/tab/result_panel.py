@@ -1,20 +1,37 @@
 """The result of a run: its metrics, and the way from each of them down to one probe's evidence and trace."""
 
+from __future__ import annotations
+
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from eval.metrics.confusion import Curve
 from eval.metrics.intervals import INTERVALS
-from eval.reporting.render import group_rows, to_csv, to_markdown
+from eval.reporting import render as reports
+from eval.reporting.report import AXES, Report
 from eval.runs.experiment import changed_settings
 from eval.tab.drill_down import ALL, OpenRun, OpenRuns, group_names, sort_by_metric, trace_evidence
-from eval.tab.result_tabs import ResultTabs, default_metric, metric_choices
-from eval.tab.screen import Download, connect_download, table
-from eval.tab.views import metric_name, render_cards
-from eval.types import Sample, ShownHit
+from eval.tab.screen import (
+    PLAIN_NAMES,
+    PLOTS,
+    TRACES,
+    Download,
+    connect_download,
+    metric_name,
+    render_cards,
+    table,
+    table_value,
+)
+from eval.types import Figure, Sample, ShownHit
 from memory.formatting import STORE_NAMES, clip, format_count, to_json_values
-from memory.tab.parts import PRIVATE, Update, hint, render
+from memory.tab.parts import PRIVATE, Update, hint, new_figure, render
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure as Plot
 
 SCROLL_TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView({ block: 'start' })"
 """Scrolls to the probe that was opened, below the list."""
@@ -22,6 +39,9 @@ SCROLL_TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView
 MAX_LISTED = 500
 """Probes that the list shows."""
 
+MEASURED_BY_OTHERS = "Measured by others, under their own conditions; ours with its 95 % interval."
+NOT_PUBLISHED = "There are no published figures for these metrics."
+NO_READER = "This run had no reader, so no question was answered or declined."
 
 Row = list[str | int | float]
 
@@ -41,16 +61,41 @@ class ResultPanel:
                     button = gr.Button(f"Download {kind}", size="sm", min_width=160, scale=0, elem_id=name)
                     connect_download(button, lambda run, kind=kind: self.export(run, kind), [self.name])
             with gr.Tabs(elem_id="eval-tabs") as self.tabs:
-                self.report = ResultTabs()
+                self._build_figures()
                 with gr.Tab("Probes", id="probes"):
-                    probe = self._build_probes()
-        self.listing: list[Any] = [self.tabs, self.metric, self.group, self.where, self.probes, *probe]
-        self.outputs: list[Any] = [self.name, self.body, self.heading, self.cards, *self.report.outputs, *self.listing]
+                    self._build_probes()
+        self.outputs: list[Any] = [part for part in vars(self).values() if isinstance(part, gr.blocks.Block)]
         """The components that `show` updates."""
-        self._connect(probe)
+        self._connect()
 
-    def _build_probes(self) -> list[Any]:
-        """Build the list of probes and the probe that is open; returns what shows the latter."""
+    def _build_figures(self) -> None:
+        """Build the tabs of figures, each with its plot."""
+        with gr.Tab("Groups", id="groups"):
+            with gr.Row(elem_classes="memoir-filters"):
+                self.axis = gr.Radio(label="Group by", min_width=250, elem_id="eval-axis")
+                self.axis_metric = gr.Dropdown(label="Metric", min_width=220, elem_id="eval-metric")
+            self.plot = gr.Plot(show_label=False, elem_id="eval-plot")
+            self.groups = table("groups")
+        with gr.Tab("Metrics", id="metrics"):
+            self.metrics = table("figures")
+        with gr.Tab("Published", id="published"):
+            self.published_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
+            self.published = table("published")
+        with gr.Tab("Abstention", id="abstention"):
+            self.abstention_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
+            self.abstention = table("abstained")
+            self.curve = gr.Plot(show_label=False, elem_id="eval-curve")
+        with gr.Tab("Errors", id="errors"):
+            self.errors_remark = gr.HTML(padding=False, elem_classes="memoir-remark")
+            self.causes = table("causes")
+            self.skips = table("skips")
+        with gr.Tab("Time", id="time"):
+            self.nodes = gr.Plot(show_label=False, elem_id="eval-nodes")
+            self.timing = table("timing")
+            self.costs = gr.HTML(padding=False)
+
+    def _build_probes(self) -> None:
+        """Build the list of probes and the probe that is open."""
         with gr.Row(elem_classes="memoir-filters"):
             self.metric = gr.Dropdown(label="Metric", min_width=200, elem_id="eval-probe-metric")
             self.group = gr.Dropdown(label="Group", min_width=200, elem_id="eval-probe-group")
@@ -60,18 +105,18 @@ class ResultPanel:
         self.evidence = gr.HTML(padding=False, elem_id="eval-evidence")
         self.candidates = table("ranking")
         self.trace = gr.HTML(padding=False, elem_id="eval-trace")
-        return [self.question, self.evidence, self.candidates, self.trace]
 
-    def _connect(self, probe: list[Any]) -> None:
-        report, name, listing = self.report, self.name, self.listing
-        axes = [name, report.axis, report.metric]
-        gr.on([report.axis.input, report.metric.input], self.show_axis, axes, [report.plot, report.groups], **PRIVATE)
+    def _connect(self) -> None:
+        name, probe = self.name, [self.question, self.evidence, self.candidates, self.trace]
+        listing = [self.tabs, self.metric, self.group, self.where, self.probes, *probe]
+        axes = [name, self.axis, self.axis_metric]
+        gr.on([self.axis.input, self.axis_metric.input], self.show_axis, axes, [self.plot, self.groups], **PRIVATE)
         lists = [name, self.metric, self.group]
         gr.on([self.metric.input, self.group.input], self.list_probes, lists, listing, **PRIVATE)
-        report.metrics.select(self.list_of_metric, name, listing, **PRIVATE)
-        report.groups.select(self.list_of_group, axes, listing, **PRIVATE)
-        report.abstention.select(self.list_of_abstention, [name, report.metric], listing, **PRIVATE)
-        report.causes.select(self.list_of_cause, [name, report.metric], listing, **PRIVATE)
+        self.metrics.select(self.list_of_metric, name, listing, **PRIVATE)
+        self.groups.select(self.list_of_group, axes, listing, **PRIVATE)
+        self.abstention.select(self.list_of_abstention, [name, self.axis_metric], listing, **PRIVATE)
+        self.causes.select(self.list_of_cause, [name, self.axis_metric], listing, **PRIVATE)
         opened = self.probes.select(self.show_probe, name, probe, **PRIVATE)
         opened.then(None, js=SCROLL_TO_PROBE)
 
@@ -89,8 +134,36 @@ class ResultPanel:
                 intervals=f"{INTERVALS}.",
             ),
             self.cards: render_cards(report),
-            **self.report.show(report),
+            **self._show_figures(report),
             **self._list(run, default_metric(report)),
+        }
+
+    def _show_figures(self, report: Report) -> Update:
+        """Show the figures of a report, its groups by the first axis that has any."""
+        axes = [
+            axis for axis in AXES if len(report.by.get(axis, {})) > 1 or (axis == "ability" and report.by.get(axis))
+        ]
+        axis, metric = next(iter(axes), None), default_metric(report)
+        metrics = {name: report.metrics[name] for _, name in metric_choices(report)}
+        rows = [(metric_name(metric), value, n, metric) for metric, value, n in reports.metric_rows(metrics)]
+        published = reports.published_rows(report)
+        nodes = {node: took for node, took in report.timing.items() if isinstance(took, Mapping)}
+        return {
+            self.axis: gr.Radio(axes, value=axis),
+            self.axis_metric: gr.Dropdown(metric_choices(report), value=metric),
+            **self._show_axis(report, axis, metric),
+            self.metrics: table_value(("what", "value [95 %]", "questions", "metric"), rows),
+            self.published_remark: hint(MEASURED_BY_OTHERS if published else NOT_PUBLISHED),
+            self.published: gr.Dataframe(table_value(reports.PUBLISHED_HEADER, published), visible=bool(published)),
+            self.abstention_remark: hint("" if report.abstention else NO_READER),
+            self.abstention: _table(reports.abstention_rows(report)),
+            self.curve: _plot(draw_abstention(report.curve) if report.curve is not None else None),
+            self.errors_remark: render("result_errors.html", report=report),
+            self.causes: _table([(name, n) for name, n in report.causes.items() if n]),
+            self.skips: _table(list(report.skips.items())),
+            self.nodes: _plot(draw_timing(nodes) if nodes else None),
+            self.timing: table_value(("step", "p50", "p95"), reports.timing_rows(report.timing)),
+            self.costs: render("result_costs.html", report=report, fraction=reports.format_fraction),
         }
 
     def hide(self) -> Update:
@@ -101,15 +174,25 @@ class ResultPanel:
         """Write the report of a run as CSV, JSON or Markdown."""
         report = self.runs.open(name).report
         if kind == "CSV":
-            return {"name": f"{name}.csv", "type": "text/csv", "text": to_csv(report)}
+            return {"name": f"{name}.csv", "type": "text/csv", "text": reports.to_csv(report)}
         if kind == "JSON":
             text = json.dumps(to_json_values(report), ensure_ascii=False, indent=1)
             return {"name": f"{name}.json", "type": "application/json", "text": text}
-        return {"name": f"{name}.md", "type": "text/markdown", "text": to_markdown(report)}
+        return {"name": f"{name}.md", "type": "text/markdown", "text": reports.to_markdown(report)}
 
     def show_axis(self, name: str, axis: str | None, metric: str | None) -> Update:
         """Show the groups of an axis."""
-        return self.report.show_axis(self.runs.open(name).report, axis, metric)
+        return self._show_axis(self.runs.open(name).report, axis, metric)
+
+    def _show_axis(self, report: Report, axis: str | None, metric: str | None) -> Update:
+        groups = report.by.get(axis or "", {})
+        values = {name: figures[metric] for name, figures in groups.items() if metric and metric in figures}
+        header, rows = reports.group_rows(groups, axis or "", metric)
+        figure = draw_groups(metric_name(metric or ""), values) if values else None
+        return {
+            self.plot: _plot(figure),
+            self.groups: gr.Dataframe(table_value([metric_name(name) for name in header], rows), visible=bool(rows)),
+        }
 
     def list_probes(self, name: str, metric: str | None, group: str | None) -> Update:
         """Turn to the probes of a group."""
@@ -139,7 +222,7 @@ class ResultPanel:
 
     def list_of_group(self, name: str, axis: str, metric: str | None, event: gr.SelectData) -> Update:
         """List the probes of the group that was clicked, by the metric of the column."""
-        header, column = group_rows(self.runs.open(name).report.by[axis], axis, metric)[0], event.index[1]
+        header, column = reports.group_rows(self.runs.open(name).report.by[axis], axis, metric)[0], event.index[1]
         return self.list_probes(name, header[column] if column > 1 else metric, f"{axis}: {event.row_value[0]}")
 
     def list_of_abstention(self, name: str, metric: str | None, event: gr.SelectData) -> Update:
@@ -184,3 +267,57 @@ def _candidate_row(rank: int, hit: ShownHit) -> Row:
     speaker = f"{hit.speaker}: " if hit.speaker else ""
     outcome = "read" if hit.kept else hit.why
     return [rank, STORE_NAMES[hit.store], hit.said_at[:10], clip(speaker + hit.text, 260), scores, outcome]
+
+
+def metric_choices(report: Report) -> list[tuple[str, str]]:
+    """The metrics of a report as choices, the headline ones first."""
+    known = [name for name, _ in reports.headlines(report, len(report.metrics))]
+    first = [name for name in PLAIN_NAMES if name in known]
+    return [(metric_name(name), name) for name in dict.fromkeys([*first, *report.metrics])]
+
+
+def default_metric(report: Report) -> str | None:
+    """The metric that is shown first."""
+    metrics = [name for _, name in metric_choices(report)]
+    return next((name for name in reports.GROUP_METRICS if name in metrics), next(iter(metrics), None))
+
+
+def _table(rows: Sequence[Sequence[object]]) -> gr.Dataframe:
+    return gr.Dataframe([list(row) for row in rows], visible=bool(rows))
+
+
+def _plot(figure: Plot | None) -> gr.Plot:
+    return gr.Plot(figure, visible=figure is not None)
+
+
+# --- plots
+
+
+def draw_groups(metric: str, figures: Mapping[str, Figure]) -> Plot:
+    """Draw one metric of every group as bars from 0, with 95 % intervals."""
+    values = list(figures.values())
+    spread = {"array": [v.high - v.value for v in values], "arrayminus": [v.value - v.low for v in values]}
+    labels = [f"{escape(name)} (n {value.n})" for name, value in figures.items()]
+    return _new_figure("groups", escape(metric), 90 + 34 * len(values)).add_bar(
+        x=[v.value for v in values], y=labels, error_x=TRACES["interval"] | spread, **TRACES["group"]
+    )
+
+
+def draw_abstention(curve: Curve) -> Plot:
+    """Draw precision, recall and F1 of abstaining, and false refusals, by threshold on the reader's confidence."""
+    figure = _new_figure("abstention", "If it abstained below this confidence", 340)
+    for name in ("precision", "recall", "f1", "false_refusal_rate"):
+        figure.add_scatter(x=curve.threshold, y=getattr(curve, name), **TRACES[name])
+    return figure
+
+
+def draw_timing(spread: Mapping[str, Mapping[str, float]]) -> Plot:
+    """Draw the milliseconds of each node, median and 95th percentile."""
+    figure = _new_figure("timing", "Milliseconds per question", 110 + 40 * len(spread))
+    for part in ("p50", "p95"):
+        figure.add_bar(x=[took[part] for took in spread.values()], y=list(map(escape, spread)), **TRACES[part])
+    return figure
+
+
+def _new_figure(kind: str, title: str, height: int) -> Plot:
+    return new_figure(height).update_layout(PLOTS["all"]).update_layout(PLOTS[kind]).update_layout(title_text=title)

@@ -14,8 +14,7 @@ from eval.reporting import compare as comparing
 from eval.runs.experiment import changed_settings
 from eval.runs.run import Run, Runs
 from eval.tab.drill_down import count_answers
-from eval.tab.screen import Download, connect_download, look, table
-from eval.tab.views import metric_name, screen_order
+from eval.tab.screen import Download, connect_download, look, metric_name, screen_order, table
 from memory.errors import MemoirError
 from memory.formatting import format_time
 from memory.tab.parts import PRIVATE, Confirm, Update, hint, render
