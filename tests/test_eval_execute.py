@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,11 +199,12 @@ def test_a_missing_file_says_how_to_get_it(evaluator, monkeypatch):
 
 
 def test_a_run_that_goes_on_elsewhere_is_left_alone(evaluator, embedder, data):
-    asked = [order(limit=2, data=data)]
-    (run,), _ = started = evaluator.start_together(asked)
-    with run.lock(), pytest.raises(RunIsBusy):
-        evaluator.run_together(asked, started, encoder=embedder)
-    evaluator.run_together(asked, started, encoder=embedder)
+    asked = order(limit=2, data=data)
+    with ExitStack() as elsewhere, pytest.raises(RunIsBusy):
+        evaluator.run(asked, encoder=embedder, began=lambda runs, _: elsewhere.enter_context(runs[0].lock()))
+    (run,), _ = evaluator.start_together([asked])
+    assert not run.samples()
+    assert evaluator.run(asked, encoder=embedder).name == run.name
     assert run.is_done
 
 
@@ -286,8 +288,9 @@ def test_a_run_stopped_before_it_began_asks_nothing(evaluator, embedder, data):
 
 def test_as_many_probes_are_told_of_as_a_simulation_will_ask(evaluator, embedder, tmp_path):
     asking = RunRequest("dialsim", write_show(tmp_path), with_settings(Experiment(), ["reader=none"]))
-    (run,), total = started = evaluator.start_together([asking])
-    evaluator.run_together([asking], started, encoder=embedder)
+    totals = []
+    run = evaluator.run(asking, encoder=embedder, began=lambda _, total: totals.append(total))
+    (total,) = totals
     assert total == len(run.samples()) == 6
 
 

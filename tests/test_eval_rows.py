@@ -42,9 +42,8 @@ def answers(run):
 
 def test_rows_asked_together_answer_as_each_alone_and_store_each_history_once(evaluator, embedder, questions):
     asked = requests(questions, *ROWS)
-    started = runs, _ = evaluator.start_together(asked)
     seen = []
-    evaluator.run_together(asked, started, encoder=embedder, watch=lambda *p: seen.append(p))
+    runs = evaluator.run_together(asked, encoder=embedder, watch=lambda *p: seen.append(p))
     assert [p[1:] for p in seen] == [(n, 10) for n in range(1, 11)]
     assert all(run.is_done for run in runs)
     stored = [sum(cost.costs.turns for cost in run.costs()) for run in runs]
@@ -58,22 +57,19 @@ def test_rows_asked_together_answer_as_each_alone_and_store_each_history_once(ev
 
 def test_rows_that_are_stopped_go_on_together(evaluator, embedder, questions):
     asked, stop = requests(questions, *ROWS[:2]), threading.Event()
-    started = evaluator.start_together(asked)
-    evaluator.run_together(
-        asked, started, encoder=embedder, stop=stop, watch=lambda _, done, __: done == 3 and stop.set()
+    stopped = evaluator.run_together(
+        asked, encoder=embedder, stop=stop, watch=lambda _, done, __: done == 3 and stop.set()
     )
-    assert [len(run.samples()) for run in started[0]] == [2, 1]
-    again = evaluator.start_together(asked)
-    assert [run.name for run in again[0]] == [run.name for run in started[0]]
-    evaluator.run_together(asked, again, encoder=embedder)
-    assert [len(run.samples()) for run in again[0]] == [2, 2]
-    assert all(run.is_done for run in again[0])
+    assert [len(run.samples()) for run in stopped] == [2, 1]
+    again = evaluator.run_together(asked, encoder=embedder)
+    assert [run.name for run in again] == [run.name for run in stopped]
+    assert [len(run.samples()) for run in again] == [2, 2]
+    assert all(run.is_done for run in again)
 
 
 def test_a_row_that_is_named_twice_is_asked_once(evaluator, embedder, questions):
     asked = requests(questions, ROWS[0], ROWS[0])
-    started = (one, other), _ = evaluator.start_together(asked)
-    evaluator.run_together(asked, started, encoder=embedder)
+    one, other = evaluator.run_together(asked, encoder=embedder)
     assert one.name == other.name
     assert len((one.folder / "predictions.jsonl").read_bytes().splitlines()) == 2
 
@@ -81,8 +77,7 @@ def test_a_row_that_is_named_twice_is_asked_once(evaluator, embedder, questions)
 @pytest.mark.slow
 def test_rows_of_a_show_are_asked_while_it_is_played(evaluator, embedder, tmp_path):
     asked = requests(write_show(tmp_path), *ROWS[:2], benchmark="dialsim")
-    started = runs, _ = evaluator.start_together(asked)
-    evaluator.run_together(asked, started, encoder=embedder)
+    runs = evaluator.run_together(asked, encoder=embedder)
     for request, run in zip(asked, runs, strict=True):
         assert answers(run) == answers(evaluator.run(replace(request, afresh=True), encoder=embedder))
 

@@ -112,8 +112,18 @@ class Evaluator:
         return half_folder(benchmark.name, path, request.half) if request.half else path
 
     def histories(self, request: RunRequest) -> Iterator[History]:
-        """Read the histories that a request plays; raises `NoData` and `NoProbes` as `start_together` does."""
-        return _histories(request, self.path_of(request))
+        """Read the histories of a request, or pool them into one; with what a run found, the probes that it asked.
+
+        Raises `NoData` and `NoProbes` as `start_together` does.
+        """
+        benchmark, path = _requested_benchmark(request), self.path_of(request)
+        read = partial(benchmarks.histories, benchmark, path, limit=request.limit, only=request.only)
+        played = iter([pool(read)]) if request.experiment.pooled else read()
+        if not (folder := request.experiment.found_by):
+            return played
+        asked = read_before(folder)
+        left = (replace(each, probes=tuple(p for p in each.probes if (each.id, p.id) in asked)) for each in played)
+        return (history for history in left if history.probes)
 
     def start_together(self, requests: Sequence[RunRequest]) -> tuple[list[Run], int]:
         """Start requests that differ in ranking and reading only; returns their runs, and the probes of each.
@@ -124,8 +134,8 @@ class Evaluator:
         first = requests[0]
         if first.engine == "ray":
             require_ray()
-        benchmark, path = _requested_benchmark(first), self.path_of(first)
-        total = sum(count_asked(history, first.experiment) for history in _histories(first, path))
+        benchmark, path = benchmarks.find(first.benchmark), self.path_of(first)
+        total = sum(count_asked(history, first.experiment) for history in self.histories(first))
         data = checksum(path)
         specs = (
             Spec(
@@ -141,39 +151,30 @@ class Evaluator:
         )
         return [self.runs.resume_or_create(spec, afresh=first.afresh) for spec in specs], total
 
-    def run(
-        self,
-        request: RunRequest,
-        *,
-        stop: Event | None = None,
-        watch: Watch = lambda history, done, total: None,
-        encoder: Embedder | None = None,
-    ) -> Run:
-        """Run a request, resuming an unfinished run; returns its run, finished unless stopped.
-
-        `stop` is checked between probes and `watch` called after each. With an `encoder`, a loaded embedding model,
-        everything runs in this process. Raises `RunIsBusy` if another process is working on the same run.
-        """
-        (run,), _ = started = self.start_together([request])
-        self.run_together([request], started, stop=stop, watch=watch, encoder=encoder)
-        return run
+    def run(self, request: RunRequest, **how: Any) -> Run:  # noqa: ANN401  # as `run_together` takes it
+        """Run one request; returns its run, finished unless stopped."""
+        return self.run_together([request], **how)[0]
 
     def run_together(
         self,
         requests: Sequence[RunRequest],
-        started: tuple[list[Run], int],
         *,
+        began: Callable[[list[Run], int], None] = lambda runs, total: None,
         stop: Event | None = None,
         watch: Watch = lambda history, done, total: None,
         encoder: Embedder | None = None,
-    ) -> None:
-        """Run requests that differ in ranking and reading only, as `start_together` started them.
+    ) -> list[Run]:
+        """Run requests that differ in ranking and reading only, resuming unfinished runs; returns their runs.
 
-        Each history is read and stored once and then asked by every request (`Experiment.storing` is equal).
+        Each history is read and stored once and then asked by every request (`Experiment.storing` is equal). `began`
+        is called with the runs and the probes of each, `stop` is checked between probes and `watch` called after each.
+        With an `encoder`, a loaded embedding model, everything runs in this process. Raises `RunIsBusy` if another
+        process is working on the same run.
         """
-        runs, total = started
+        runs, total = self.start_together(requests)
+        began(runs, total)
         first, rows = requests[0], dict(zip((run.name for run in runs), zip(runs, requests, strict=True), strict=True))
-        histories = _histories(first, Path(runs[0].spec.data))
+        histories = self.histories(first)
         with ExitStack() as stack:
             for run, _ in rows.values():
                 stack.enter_context(run.lock())
@@ -193,6 +194,7 @@ class Evaluator:
                 stop=stop,
                 watch=watch,
             )
+        return runs
 
     def run_rows(self, rows: Mapping[str, RunRequest], watch: Watch) -> dict[str, Run]:
         """Run the rows of a table, those together that store the same; returns the run of each, in their order."""
@@ -200,11 +202,13 @@ class Evaluator:
         while left := {label: request for label, request in rows.items() if label not in done}:
             storing = next(iter(left.values())).experiment.storing
             together = {label: request for label, request in left.items() if request.experiment.storing == storing}
-            requests = list(together.values())
-            runs, total = started = self.start_together(requests)
-            shown = next(iter(together)) + (f", and {len(requests) - 1} more" if len(requests) > 1 else "")
-            watch(shown, 0, total * len(requests))
-            self.run_together(requests, started, watch=with_label(watch, shown))
+            n = len(together)
+            labelled = with_label(watch, next(iter(together)) + (f", and {n - 1} more" if n > 1 else ""))
+
+            def began(runs: list[Run], total: int, watch: Watch = labelled) -> None:
+                watch("", 0, total * len(runs))
+
+            runs = self.run_together(list(together.values()), began=began, watch=labelled)
             done |= zip(together, runs, strict=True)
         return {label: done[label] for label in rows}
 
@@ -261,7 +265,8 @@ def _requested_benchmark(request: RunRequest) -> Benchmark:
         if request.experiment.questions == "graph":
             histories = (graph_history(history, seed) for history in histories)
         elif request.experiment.questions == "test":
-            histories = (_test_questions(history) for history in histories)
+            of_test = ((h, tuple(p for p in h.probes if TEST in p.populations)) for h in histories)
+            histories = (replace(history, probes=probes) for history, probes in of_test)
         chosen = in_half(benchmark.name, histories, request.half) if request.half else histories
         return (history for history in chosen if not request.only or history.id in request.only)
 
@@ -269,18 +274,3 @@ def _requested_benchmark(request: RunRequest) -> Benchmark:
         return in_sample(lambda: of_half(path), request.sample) if request.sample else of_half(path)
 
     return replace(benchmark, load=load)
-
-
-def _test_questions(history: History) -> History:
-    return replace(history, probes=tuple(probe for probe in history.probes if TEST in probe.populations))
-
-
-def _histories(request: RunRequest, path: Path) -> Iterator[History]:
-    """Read the histories of a request, or pool them into one; with what a run found, the probes that it asked."""
-    read = partial(benchmarks.histories, _requested_benchmark(request), path, limit=request.limit, only=request.only)
-    played = iter([pool(read)]) if request.experiment.pooled else read()
-    if not (folder := request.experiment.found_by):
-        return played
-    asked = read_before(folder)
-    left = (replace(each, probes=tuple(p for p in each.probes if (each.id, p.id) in asked)) for each in played)
-    return (history for history in left if history.probes)

@@ -7,12 +7,14 @@ a second one.
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count, groupby
 from typing import Literal
 
 from eval.benchmarks.types import Preset
 from eval.runs.evaluator import Evaluator, RunRequest
+from eval.runs.run import Run
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -134,11 +136,12 @@ class Runner:
             if stop.is_set():
                 return
             self._update(position=position, together=len(requests), done=0, total=0, resumed=0, history="")
-            runs, total = started = self.evaluator.start_together(requests)
-            resumed = sum(len(run.answered()) for run in runs)
-            names = (*self.status.runs, *zip(labels, (run.name for run in runs), strict=True))
-            self._update(done=resumed, total=total * len(requests), resumed=resumed, runs=names)
             position += len(requests)
+
+            def began(runs: Sequence[Run], total: int, labels: Sequence[str] = labels) -> None:
+                resumed = sum(len(run.answered()) for run in runs)
+                names = (*self.status.runs, *zip(labels, (run.name for run in runs), strict=True))
+                self._update(done=resumed, total=total * len(runs), resumed=resumed, runs=names)
 
             waiting = len(plan.requests) - position
 
@@ -150,7 +153,7 @@ class Runner:
 
             is_loaded = requests[0].experiment.embedding_model == self.embedder.model
             encoder = self.embedder if is_loaded else None
-            self.evaluator.run_together(requests, started, stop=stop, watch=watch, encoder=encoder)
+            self.evaluator.run_together(requests, began=began, stop=stop, watch=watch, encoder=encoder)
 
     def _update(self, **changes: object) -> None:
         with self._lock:
