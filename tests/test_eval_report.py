@@ -230,6 +230,16 @@ def test_a_comparison_begins_with_the_questions_that_became_wrong_or_right(runs)
     assert text.index("Flipped questions") < text.index("Figures")
 
 
+def test_probes_of_two_histories_that_share_an_id_are_compared_each_with_itself(runs):
+    def asked(**right):
+        of_histories = ((name, made(1, right=is_right)) for name, is_right in right.items())
+        return [replace(s, prediction=replace(s.prediction, history_id=name)) for name, s in of_histories]
+
+    compared = compare_runs(kept(runs, asked(ines=True, marta=False)), kept(runs, asked(ines=True, marta=True)))
+    assert compared.n == 2
+    assert [(flip.first.history_id, flip.fixed) for flip in compared.flips] == [("marta", True)]
+
+
 def test_runs_of_other_probes_cannot_be_compared(runs):
     with pytest.raises(Incomparable, match="no probe in common"):
         compare_runs(kept(runs, SAMPLES[:2]), kept(runs, SAMPLES[2:]))

@@ -1,5 +1,6 @@
 """Compare two runs on the probes that both asked, or several in one table: quality, seconds, tokens and bytes."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -66,7 +67,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
             f"{first.name} is a run of {first.spec.benchmark}, {second.name} one of {second.spec.benchmark}. Choose "
             "two runs of the same benchmark"
         )
-    before, after = ({s.probe.id: s for s in run.samples(words=False)} for run in (first, second))
+    before, after = _by_probe(first, second)
     ours, theirs = _scored(first, before), _scored(second, after)
     common = sorted(set(ours) & set(theirs))
     if not common:
@@ -91,9 +92,21 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     return Comparison(first.name, second.name, len(common), changed, differences, tuple(flips))
 
 
+def _by_probe(*runs: Run) -> list[dict[str, Sample]]:
+    """The samples of each run by the probe's id, after its history's where several histories share the id."""
+    asked = [run.samples(words=False) for run in runs]
+    shared = {name for own in asked for name, n in Counter(s.probe.id for s in own).items() if n > 1}
+
+    def name_of(sample: Sample) -> str:
+        probe = sample.probe.id
+        return f"{sample.prediction.history_id}/{probe}" if probe in shared else probe
+
+    return [{name_of(sample): sample for sample in own} for own in asked]
+
+
 def _scored(run: Run, samples: Mapping[str, Sample]) -> dict[str, Scores]:
     scored = score(list(samples.values()), find(run.spec.benchmark).scoring, answered=run.has_reader)
-    return {one.sample.probe.id: one.scores for one in without_uncounted(scored)}
+    return {name: one.scores for name, one in zip(samples, without_uncounted(scored), strict=True)}
 
 
 def _conditions(run: Run) -> Mapping[str, object]:
