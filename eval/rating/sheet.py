@@ -18,14 +18,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from eval.runs.run import Run
 from eval.types import Sample
 from memory.errors import MemoirError
-from memory.formatting import safe_cell
+from memory.formatting import csv_text, safe_cell
 
 REFERENCE = "reference"
 """Stands for a run: the benchmark's own replies, rated like any other."""
@@ -163,11 +162,7 @@ def write(lines: Sequence[Mapping[str, object]], file: Path) -> None:
 
 def to_csv(lines: Sequence[Mapping[str, object]]) -> str:
     """The text of a sheet, after the mark by which spreadsheets know UTF-8."""
-    text = StringIO()
-    writer = csv.DictWriter(text, COLUMNS, restval="", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(lines)
-    return f"\ufeff{text.getvalue()}"
+    return "\ufeff" + csv_text(COLUMNS, ([line.get(name, "") for name in COLUMNS] for line in lines))
 
 
 def _line(reply: Reply, number: int) -> dict[str, object]:

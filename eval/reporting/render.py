@@ -204,7 +204,6 @@ def published_rows(report: Report) -> list[tuple[str, ...]]:
     return [
         (p.metric, format_figure(report.metrics[p.metric]), format_fraction(p.value), p.system, p.conditions, p.source)
         for p in report.published
-        if p.metric in report.metrics
     ]
 
 

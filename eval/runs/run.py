@@ -143,11 +143,6 @@ class Run:
         """Record that every probe is answered."""
         (self.folder / "done").touch()
 
-    def drop_partial_lines(self) -> None:
-        """Cut off a line that a kill left half-written at the end of a file."""
-        for name in ("predictions.jsonl", "costs.jsonl"):
-            drop_partial_line(self.folder / name)
-
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from working on it; the lock ends with the process, even by a kill.
@@ -261,7 +256,8 @@ class Runs:
         if not afresh:
             for run in self.all():
                 if run.spec.digest == spec.digest and not run.is_done and not run.is_busy:
-                    run.drop_partial_lines()
+                    for name in ("predictions.jsonl", "costs.jsonl"):
+                        drop_partial_line(run.folder / name)
                     return run
         now = datetime.now(UTC)
         folder = self._make_folder(f"{spec.benchmark}-{now:%Y%m%d-%H%M%S}-{spec.digest[:6]}")
