@@ -1,1 +1,23 @@
-"""What Memoir knows: a bank of personas, sessions, turns and memories, and the ways into and through it."""
+"""What Memoir knows: a bank of personas, sessions, turns and memories, and the ways into and through it.
+
+Here are the readers of the tables (TOML) and the SQL statements that lie beside modules.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+
+def read_table(module: str, name: str = "") -> dict[str, Any]:
+    """The table in the file of a name beside a module, given as its `__file__`; without a name, in that of its own."""
+    path = Path(module)
+    return tomllib.loads((path.with_name(name) if name else path.with_suffix(".toml")).read_text("utf-8"))
+
+
+def named_queries(module: str, name: str = "") -> dict[str, str]:
+    """The statements of such a file by the names in the comments before them: `-- name: NAME`."""
+    path = Path(module)
+    text = (path.with_name(name) if name else path.with_suffix(".sql")).read_text("utf-8")
+    parts = re.split(r"^-- name: (\w+)\n(?:--.*\n)*", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))

@@ -516,16 +516,17 @@ def test_a_line_says_which_days_it_means_where_its_words_name_them_as_seen_from_
 
 def test_an_event_s_day_is_the_one_that_it_was_stored_with(marlow):
     (memory, *_) = marlow.services.bank.memories(marlow.persona.id)
-    day = datetime(2025, 1, 11, tzinfo=UTC)
+    day = datetime(2024, 7, 20, tzinfo=UTC)
     job = replace(
         memory,
         store="event",
-        text="Ana got a job and starts on 11 January.",
+        text="Ana starts next Saturday.",
         event=TimeSpan(day, day + timedelta(days=1)),
-        event_text="11 January",
+        event_text="next Saturday",
+        said_at=marlow.now,
     )
     shown = system_message(replace(content_of(marlow), known=(PromptLine(job, job.text),)))
-    assert f'"{job.text}" ("11 January" is 11 January 2025)' in shown
+    assert f'"{job.text}" ("next Saturday" is 20 July 2024)' in shown
 
 
 def test_what_was_learned_from_a_turn_of_this_chat_is_no_earlier_line(marlow):

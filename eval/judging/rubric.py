@@ -15,7 +15,7 @@ from typing import Any
 
 from eval.types import Criterion, Prediction, Probe
 from graph.models.json_replies import REASONING, quoted
-from memory.data_files import read_table
+from memory import read_table
 
 TEXTS: Mapping[str, Any] = read_table(__file__, "prompts.toml")
 NO_ANSWER = "(no answer was given)"

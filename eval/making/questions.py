@@ -17,7 +17,7 @@ from random import Random
 
 from eval.making.quads import Knowledge, Quad, folded, history_quads
 from eval.types import Gold, History, Probe
-from memory.data_files import read_table
+from memory import read_table
 from memory.types import Store, TimeSpan
 
 DONT_KNOW = "I don't know."

@@ -14,7 +14,7 @@ from eval.judging.judge import Spent
 from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Rating, Reply, by_question
 from graph.models.calls import Completion, ModelFailed
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
-from memory.data_files import read_table
+from memory import read_table
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -11,7 +11,7 @@ from eval.judging.judge import Agreement
 from eval.metrics.intervals import INTERVALS
 from eval.reporting.report import Report
 from eval.types import Figure
-from memory.data_files import read_table
+from memory import read_table
 from memory.formatting import csv_text, safe_cell
 
 _SHOWN: Mapping[str, Any] = read_table(__file__, "metrics.toml")

@@ -8,7 +8,7 @@ from typing import Any
 
 from graph.language.patterns import pattern
 from graph.models.hosted.keys import redact_keys
-from memory.data_files import read_table
+from memory import read_table
 from memory.errors import MemoirError
 
 _TABLE = read_table(__file__)

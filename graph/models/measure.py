@@ -16,7 +16,7 @@ from graph.models.local_model import LocalModel, Messages
 from graph.models.quantization import Quantization
 from graph.models.registry import chat_model
 from graph.models.tokens import context_length, count_tokens
-from memory.data_files import read_table
+from memory import read_table
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

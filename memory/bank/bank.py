@@ -14,12 +14,12 @@ from typing import Literal
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
 from memory.bank.queries.memories import known_to, memories_by_id, persona_list, read_memories, visible_personas
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
-from memory.data_files import named_queries
 from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
 from memory.types import (
     NO_QUOTA,

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
+from memory import read_table
 from memory.bank import schema
 from memory.bank.unfinished import delete_idle
-from memory.data_files import read_table
 from memory.errors import BankTooNew, BankUnavailable
 
 BUSY_SECONDS = 60.0

@@ -12,11 +12,11 @@ from uuid import uuid4
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank import facts, journal, rows
 from memory.bank.bank import Bank
 from memory.bank.queries.memories import known_to, memories_by_id
 from memory.bank.rows import clean, insert, next_id
-from memory.data_files import named_queries
 from memory.errors import MemoirError
 from memory.types import Memory
 

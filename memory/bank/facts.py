@@ -11,10 +11,10 @@ from itertools import count
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank import rows
 from memory.bank.queries.memories import known_to
 from memory.bank.rows import clean_draft, insert, link, memory_row, next_id
-from memory.data_files import named_queries
 from memory.search.quotes import find_quote
 from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Turn, TurnDraft, WriteCounts
 

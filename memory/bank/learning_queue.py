@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from memory import named_queries
 from memory.bank import journal, rows
 from memory.bank.bank import SESSION, Bank
 from memory.bank.facts import add_learned
-from memory.data_files import named_queries
 from memory.types import SUMMARY, LearnedMemory, Memory, Session, Turn, WriteCounts
 
 SQL = named_queries(__file__)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank import rows, schema
 from memory.bank.bank import Bank
 from memory.bank.rows import index_terms
-from memory.data_files import named_queries
 from memory.search import indexer
 from memory.types import TurnDraft
 

@@ -8,7 +8,7 @@ the memory, a wrong one misleads.
 import re
 from collections.abc import Mapping
 
-from memory.data_files import read_table
+from memory import read_table
 from memory.types import MemoryDraft, Relation
 
 _TABLE = read_table(__file__)

@@ -14,8 +14,8 @@ from typing import Literal
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank.relations import relation_of
-from memory.data_files import named_queries
 from memory.search.quotes import find_quote
 from memory.types import MemoryDraft
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
 from memory.bank.rows import clean_draft, draft_columns, insert, link, memory_row, next_id
-from memory.data_files import named_queries
 from memory.errors import UnknownPersona
 from memory.types import QUESTION, MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from dateutil.rrule import rrulestr  # type: ignore[import-untyped]
 
-from memory.data_files import read_table
+from memory import read_table
 
 Unit = Literal[
     "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year", "decade", "span"

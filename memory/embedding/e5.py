@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.data_files import read_table
+from memory import read_table
 from memory.embedding import bert
 from memory.embedding.bert import DIMENSIONS, Array, Parts, SentenceEncoder
 from memory.errors import WrongModel

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import supersede
 from memory.bank.rows import find_by_identity, insert, key_columns, link, next_id, relation_columns
 from memory.bank.sessions import find_or_create_persona, insert_turns
 from memory.bank.unfinished import publish, unfinished_file
-from memory.data_files import named_queries
 from memory.errors import Cancelled, UnreadableFile
 from memory.importers.generic import memoir_export
 from memory.importers.generic.memoir_export import (

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Literal, cast
 
 from eval.types import Gold, History, Probe
-from memory.data_files import read_table
+from memory import read_table
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
 Names = Literal["original", "anonymised", "swapped"]

@@ -17,7 +17,7 @@ from eval.metrics.intervals import Z, set_figures
 from eval.metrics.significance import Difference, compare
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Figure
-from memory.data_files import read_table
+from memory import read_table
 
 Constants = Mapping[str, float]
 """A value for each name of `GRID`; `views` and `voice` are false or true."""

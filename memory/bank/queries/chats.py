@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from memory import named_queries
 from memory.bank import rows
 from memory.bank.bank import SESSION, Bank
-from memory.data_files import named_queries
 from memory.types import Memory, Session
 
 SQL = named_queries(__file__)

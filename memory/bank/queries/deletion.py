@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank.queries.memories import known_to, persona_list, visible_personas
 from memory.bank.rows import format_time, json_list
-from memory.data_files import named_queries
 from memory.errors import MemoirError, UnknownMemory, UnknownPersona
 
 FIELD_SEPARATOR = 0xE000

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank.queries.memories import persona_list
-from memory.data_files import named_queries
 
 SQL = named_queries(__file__)
 

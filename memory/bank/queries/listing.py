@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memory import named_queries, read_table
 from memory.bank import rows
 from memory.bank.bank import NEWEST_FIRST, Bank
 from memory.bank.queries.memories import IS_PLAN
 from memory.bank.relations import YOU
-from memory.data_files import named_queries, read_table
 from memory.dates.english.tense import TIME_WORDS
 from memory.search.tokens import FUNCTION_WORDS, terms, words
 from memory.types import SEMANTIC, SUMMARY, Memory, Store, TimeSpan

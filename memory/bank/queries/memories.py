@@ -11,8 +11,8 @@ from operator import itemgetter
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank import rows
-from memory.data_files import named_queries
 from memory.types import Memory
 
 SQL = named_queries(__file__)

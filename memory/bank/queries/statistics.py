@@ -12,10 +12,10 @@ from typing import Literal
 
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.bank.bank import Bank
 from memory.bank.queries.told import relationships
 from memory.bank.relations import YOU
-from memory.data_files import named_queries
 from memory.types import Memory, Relation, Store
 
 SQL = named_queries(__file__)

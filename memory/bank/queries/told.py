@@ -6,11 +6,11 @@ What they told to other personas counts, too, unless one is kept apart (`memory.
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from memory import named_queries
 from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.bank.queries.memories import IS_PLAN, ended_elsewhere, known_to, read_memories, visible_personas
 from memory.bank.relations import YOU
-from memory.data_files import named_queries
 from memory.types import Memory, Persona, Relation, TimeSpan
 
 MOST = 500

@@ -17,7 +17,7 @@ from typing import Any
 from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
 from eval.making.generation import Generated, Generation, Part, Writer, leave_out_if
 from eval.runs.run import write_atomically
-from memory.data_files import read_table
+from memory import read_table
 
 NAME = "MADial-Bench-generated"
 
