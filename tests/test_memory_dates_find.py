@@ -87,6 +87,7 @@ def test_an_open_stretch_is_described_by_its_named_end(sentence, meaning):
         ("next Friday", "2023-05-26", "2023-06-02", "2023-06-03"),
         ("we move this Friday", "2023-05-28", "2023-06-02", "2023-06-03"),  # said on a Sunday
         ("we moved this Friday", "2023-05-28", "2023-05-26", "2023-05-27"),
+        ("we fly on Sunday the 4th", "2023-05-28", "2023-06-04", "2023-06-05"),
         ("at Christmas", "2023-12-25", "2023-12-24", "2023-12-27"),
         ("the last week of February", "2024-03-10", "2024-02-23", "2024-03-01"),
     ],
