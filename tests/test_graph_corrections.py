@@ -142,8 +142,8 @@ def test_of_two_days_in_one_line_one_is_corrected_and_both_are_ahead(quill):
     ]
     asked = quill.again(chat_id="later").say("What do I have on this week?").reading.answer
     assert asked.splitlines() == [
-        "Thursday, 16:00: “I've got a dentist appointment on Thursday at 4pm” [1]",
-        "Friday: “on Friday we see a play at the theatre” [2]",
+        "Thursday, 16:00: You've got a dentist appointment. [1]",
+        "Friday: You see a play at the theatre. [2]",
     ]
 
 

@@ -18,11 +18,12 @@ from graph.language.patterns import SLOTS, phrasings
 from graph.readers.composing import citations_of, is_same_claim
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import SUFFICIENT, answers
+from graph.replies.recaps import say_plan
 from graph.replies.second_person import second_person
 from graph.state import Ask, Citation, Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
-from graph.understanding.times import describe_plan, moment_of
+from graph.understanding.times import moment_of
 from memory.bank.queries.told import upcoming
 from memory.search.tokens import terms
 
@@ -173,7 +174,7 @@ def plans(question: str, window: Sequence[TimeExpression], ask: Ask, bank: Bank)
 
 def list_plans(planned: Sequence[Memory], ask: Ask) -> Reading:
     """The plans, each with its day and its source."""
-    lines = [f"{describe_plan(memory, ask.as_of)} [{number}]" for number, memory in enumerate(planned, 1)]
+    lines = [f"{say_plan(memory, ask.as_of)} [{number}]" for number, memory in enumerate(planned, 1)]
     citations = tuple(Citation(number, memory, memory.text, {}) for number, memory in enumerate(planned, 1))
     return Reading("\n".join(lines), citations=citations)
 
