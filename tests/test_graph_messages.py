@@ -113,13 +113,9 @@ def test_marks_stay_within_their_item_and_their_cells() -> None:
     assert cite(text, [("Tue | the `dentist`", 7)], []) == text.replace("dentist` |", "dentist` [1] |")
 
 
-def test_a_number_ends_a_sentence_unless_a_month_follows() -> None:
-    assert list(sentences_of("The dentist is at 9. Dr. Vos knows. Termin am 8. September. So gut.")) == [
-        "The dentist is at 9.",
-        "Dr. Vos knows.",
-        "Termin am 8. September.",
-        "So gut.",
-    ]
+def test_the_day_of_a_month_ends_no_sentence_but_the_last() -> None:
+    text = "Termin am 8. September. So gut. See you at 9."
+    assert list(sentences_of(text)) == ["Termin am 8. September.", "So gut.", "See you at 9."]
 
 
 def test_a_chat_gives_what_was_said_in_it_and_no_notices(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ _NEEDING_TIME = frozenset("is are was be it's its that's thats to from until til
 
 def asked_reminder(text: str, said_at: datetime | None = None) -> str:
     """What a sentence asks to be reminded of: "call Ben" of "remind me on Friday to call Ben"; empty for any other."""
+    if _REMIND not in text.lower():
+        return ""
     untimed = without_time(text, said_at)
     place = untimed.lower().find(_REMIND)
     first, _, what = untimed[place + len(_REMIND) :].partition(" ")

@@ -35,8 +35,6 @@ IN_CHAT, NOWHERE = 0, -1
 """Instead of a line's number: the user said it in this chat, or nothing says it."""
 
 _NUMBER = re.compile(r"(?:^|\s)\d{1,2}\.$")
-_MONTHS = "jan feb mär mar apr mai maj jun jul aug sep okt nov dez dec".split()
-"""How months begin where a day is written "8."."""
 
 TASK = """\
 Now look at your reply again. Its sentences are:
@@ -82,7 +80,7 @@ def sentences_of(reply: str) -> Iterator[str]:
         first, starts = 0, [_after_numbers(line, start) for start, _ in sentences.spans(markup.mask_code(line))]
         for end in (*starts[1:], len(line)):
             sentence = line[first:end].rstrip()
-            if not (_NUMBER.search(sentence) and line[end : end + 3].casefold() in _MONTHS):  # "am 8. September"
+            if end == len(line) or not _NUMBER.search(sentence):  # "am 8. September"
                 if len(words(markup.CITATION.sub("", sentence))) > 1:
                     yield sentence
                 first = end
