@@ -220,6 +220,22 @@ class Answering:
         sources = await to_thread(render_last_sources, self.assistant.services.bank, shorter)
         return {**self._end(shorter), self.box.composer: text, self.sources: sources}
 
+    async def answer_again(
+        self,
+        chat: Chat,
+        as_of: str | None,
+        forgetful: bool,
+        model_name: str | None,
+        quantization: Quantization,
+        request: gr.Request,
+    ) -> AsyncIterator[Update]:
+        """Answer the last message again, as if it had been edited; yield as `answer` does."""
+        chat = await self._end_check(chat)
+        *_, last = user_places(chat)
+        again, text = replace(chat, edited=last), chat.bubbles[last].text
+        async for update in self.answer(text, again, as_of, forgetful, model_name, quantization, request):
+            yield update
+
     async def edit(self, chat: Chat, event: gr.EventData) -> Update:
         """Put one of the user's messages into the composer; sent again, it takes the place of all from it on."""
         chat = await self._end_check(chat)

@@ -118,10 +118,12 @@ class ChatTab:
         self.forgetful.change(lambda on: gr.Button(visible=on), self.forgetful, self.box.unkept, **PRIVATE)
         self.box.unkept.click(lambda: False, None, self.forgetful, **PRIVATE)
         self.timer.tick(self.show_indexing, self.chat, [self.indexing, self.timer], **PRIVATE)
-        sent = [self.box.composer, self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
-        answered = [self.timer, *shown]
+        as_chosen = [self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
+        sent, answered = [self.box.composer, *as_chosen], [self.timer, *shown]
+        # One queue, so that what is taken back while it is asked again is not taken back first.
+        in_turn = {"concurrency_limit": 4, "concurrency_id": "answer", **PRIVATE}
         # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
-        at_once = {"concurrency_limit": 4, "concurrency_id": "answer", "trigger_mode": "multiple", **PRIVATE}
+        at_once = {"trigger_mode": "multiple", **in_turn}
         self.box.composer.submit(answering.answer, sent, answered, **at_once)
         for way_in in (loaded, chosen):
             followed = way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
@@ -136,9 +138,8 @@ class ChatTab:
         editing = [self.chat, self.box.composer, self.box.edited]
         self.place.edit(answering.edit, self.chat, editing, **PRIVATE)
         self.box.edited.click(answering.end_edit, self.chat, editing, **PRIVATE)
-        self.box.bubbles.undo(answering.take_back, self.chat, answered, **PRIVATE)
-        again = self.box.bubbles.retry(answering.take_back, self.chat, answered, **PRIVATE)
-        again.then(answering.answer, sent, answered, **at_once)
+        self.box.bubbles.undo(answering.take_back, self.chat, answered, **in_turn)
+        self.box.bubbles.retry(answering.answer_again, as_chosen, answered, **in_turn)
         # Not with Gradio's `cancels`, which covers the chat with the word "Error".
         self.box.composer.stop(answering.stop, self.chat, None, **PRIVATE)
 
