@@ -292,7 +292,8 @@ def _draft(item: Item, turn: Turn, sentence: str, fact: Memory | MemoryDraft | N
 def _when(item: Item, turn: Turn, sentence: str) -> TimeExpression | None:
     """The one time that an item's words name; of several, the one that its text names, too.
 
-    A time that the rest of their sentence names is that of another thing, if the text names others. Of a part of a sentence, the text tells whether it is past: "since my operation in May" has lost its verb.
+    A time that the rest of their sentence names is that of another thing, if the text names others. Of a part of a
+    sentence, the text tells whether it is past: "since my operation in May" has lost its verb.
     """
     named = {time.span for time in times_in(item.text, turn.said_at)}
     of_both = [time for time in times_in(item.words, turn.said_at) if time.span in named]

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from graph.state import CITATION
 from graph.understanding.markup import outside_code
 from memory.formatting import clip
 from memory.tab.parts import TEXTS
