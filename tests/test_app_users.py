@@ -339,3 +339,9 @@ def test_without_users_the_app_says_how_to_make_one(tmp_path: Path) -> None:
     running = App(tmp_path, "--auth")
     with pytest.raises(AssertionError, match=r"python -m memory user add NAME"):
         running.start()
+
+
+def test_stop_frees_a_page_that_missed_the_end_of_its_answer(ben: Program) -> None:
+    number = next(event["id"] for event in ben.events() if event["api_name"] == "stop")
+    assert ben.join(number, [None], "behind")
+    assert '"Ask a question' in ben.hear("behind")

@@ -192,11 +192,17 @@ class Answering:
     def _below(self, bubbles: Sequence[Bubble], last: Bubble) -> Update:
         return {self.box.bubbles: messages.shown([*bubbles, last])}
 
-    async def stop(self, chat: Chat) -> None:
-        """Stop the answer that is being written in this chat, and show at once that this was heard."""
-        if running := self.running.get(chat.id):
-            running.stop.set()
-            running.show({self.box.composer: messages.stopping()})
+    async def stop(self, chat: Chat) -> Update:
+        """Stop the answer that is being written in this chat, and show at once that this was heard.
+
+        If none is, the page missed its end: then the next message can be sent.
+        """
+        running = self.running.get(chat.id)
+        if running is None:
+            return {self.box.composer: messages.ready()}
+        running.stop.set()
+        running.show({self.box.composer: messages.stopping()})
+        return UNCHANGED
 
     async def _end_check(self, chat: Chat) -> Chat:
         """The chat after its last reply: if that is only compared with the memories, this ends."""

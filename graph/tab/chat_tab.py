@@ -141,7 +141,7 @@ class ChatTab:
         self.box.bubbles.undo(answering.take_back, self.chat, answered, **in_turn)
         self.box.bubbles.retry(answering.answer_again, as_chosen, answered, **in_turn)
         # Not with Gradio's `cancels`, which covers the chat with the word "Error".
-        self.box.composer.stop(answering.stop, self.chat, None, **PRIVATE)
+        self.box.composer.stop(answering.stop, self.chat, self.box.composer, **PRIVATE)
 
     def open_page(self, request: gr.Request) -> Update:
         """Show the chat or the persona that the page's address names, or welcome a new user."""
