@@ -21,7 +21,7 @@ def said(text, number=1):
 
 
 def corrected(text, message):
-    heard = parse_correction(message)
+    heard = parse_correction(message, NOW)
     if not isinstance(heard, Correction):
         return None
     revision = correct(heard, [said(text)], lambda memory: [memory], NOW)
@@ -56,6 +56,13 @@ def corrected(text, message):
             "Actually, Peter lands on the 21st, not the 20th",
             "Peter lands on the 21st with Wen.",
         ),
+        (
+            "Juno's exam is on Friday the 4th of December at noon.",
+            "sorry, the exam is on the 11th not the 4th",
+            "Juno's exam is on Friday the 11th of December at noon.",
+        ),
+        ("The exam is in May.", "The exam of Juno is in June, not in May", "The exam is in June."),
+        ("The exam is in May.", "I can't come in April, not in June", None),
         ("It cost 30 euros on 4 May.", "I meant 40 euros", "It cost 40 euros on 4 May."),
         ("I like tea.", "not tea, coffee", "I like coffee."),
         ("my dentist is on tuesday at 3", "sorry, wednesday i mean", "my dentist is on wednesday at 3"),
@@ -154,6 +161,14 @@ def test_what_another_chat_told_is_corrected_where_the_correction_says_what_it_i
     assert held(quill, "dialogue")[-1] == "Tom and Ana are expecting twins in March."
     later.say("Sorry, I meant April not March for the twins.")
     assert "April 2025" in later.say("When are the twins due?").reading.answer
+
+
+def test_a_day_is_corrected_in_another_chat_by_naming_the_wrong_one(quill, at):
+    quill.say("my brother Wout is getting married in Lisbon on 22 may")
+    quill.say("I have a new bike.")
+    quill.again(now=at(8, 1), chat_id="later").say("correction: the wedding is on 29 may, not 22 may")
+    (line,) = [text for text in held(quill, "dialogue") if "Lisbon" in text]
+    assert line == "my brother Wout is getting married in Lisbon on 29 may"
 
 
 def test_a_fact_that_was_edited_answers_before_the_line_that_it_was_learned_from(quill):

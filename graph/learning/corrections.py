@@ -60,9 +60,9 @@ def revise(parsed: Correction | Retraction, ask: Ask, hits: Sequence[Hit], bank:
     statements = answered
     if isinstance(parsed, Correction) and parsed.wrong:
         # "The dentist is on Friday, not Monday" says what it is about, too.
-        named = frozenset(content_terms(parsed.sentence))
+        named = frozenset((*content_terms(parsed.sentence), *terms(parsed.wrong)))
         own = (hit.memory for hit in hits if hit.memory.speaker == USER)
-        about = [m for m in own if len(named.intersection(content_terms(m.text))) >= LEAST_NAMED]
+        about = [m for m in own if len(named.intersection(terms(m.text))) >= LEAST_NAMED]
         statements = [*answered, *recent, *about]
 
     def derived(memory: Memory) -> Sequence[Memory]:

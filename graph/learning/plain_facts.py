@@ -14,8 +14,8 @@ from graph.language.facts import FactKind, Form, ending_forms, forms
 from graph.language.patterns import phrasings
 from graph.understanding.plain_words import capitalise_names, plain_words
 from graph.understanding.sentences import LOWER_CASE_END, split
+from graph.understanding.times import times_in
 from memory.bank.relations import YOU
-from memory.dates.expressions import find_times
 from memory.types import MemoryDraft, Relation, TimeSpan
 
 if TYPE_CHECKING:
@@ -122,5 +122,5 @@ def _singular(kind: str) -> str:
 
 def _since(sentence: str, said_at: datetime) -> TimeSpan | None:
     """The time that a sentence names, if it names one and for sure."""
-    times = find_times(sentence, said_at)
+    times = times_in(sentence, said_at)
     return times[0].span if len(times) == 1 and times[0].sure and times[0].relation == "in" else None

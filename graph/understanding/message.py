@@ -106,7 +106,7 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         recap=parse_recap(ask.text) or ("about me" if parts.small_talk == KNOWN_OF_USER else None),
         person=parse_person(ask.text),
         questions=questions,
-        correction=parse_correction(ask.text),
+        correction=parse_correction(ask.text, ask.as_of),
     )
     return message, own_question
 

@@ -1,11 +1,13 @@
 """Parse what a message asks for by its form: to hear again what was told, who somebody is, or to correct something."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, cast
 
 from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.language.people import singular
 from graph.understanding.sentences import split
+from graph.understanding.times import denied_times, stated_time
 
 if TYPE_CHECKING:
     import re
@@ -74,8 +76,11 @@ def parse_person(text: str) -> PersonQuestion | None:
     return PersonQuestion(name, kind, called="called" in found)
 
 
-def parse_correction(text: str) -> Correction | Retraction | None:
-    """Parse a message that corrects or retracts something; None for any other, and for questions."""
+def parse_correction(text: str, said_at: datetime | None = None) -> Correction | Retraction | None:
+    """Parse a message that corrects or retracts something; None for any other, and for questions.
+
+    One that names a time and denies another corrects it, in whatever form: "the exam is on the 11th, not the 4th".
+    """
     if len(text) > LONGEST or "?" in text:
         return None
     plain = text.replace("’", "'").strip()
@@ -83,6 +88,9 @@ def parse_correction(text: str) -> Correction | Retraction | None:
         return Retraction((match["what"] or "").strip(), text)
     first, *rest = split(plain) or [""]
     sentence = f"{first} {rest[0]}" if rest and _FORMS["denies_alone"].fullmatch(first) else first
+    day, denied = stated_time(sentence, said_at), denied_times(sentence, said_at)
+    if day and len(denied) == 1:
+        return Correction(day.text, denied[0].text, sentence)
     match = first_search(_CORRECTS, sentence)
     if match is None:
         return None

@@ -26,10 +26,19 @@ class Occurrence:
 
 
 def times_in(text: str, said_at: datetime | None) -> tuple[TimeExpression, ...]:
-    """The times that a text names; none if it is not known when it was said.
+    """The times that a text names and does not deny; none if it is not known when it was said.
 
     The nodes of a turn ask for the same texts, so each is parsed once.
     """
+    return tuple(time for time in _times(text, said_at) if time.relation != "not")
+
+
+def denied_times(text: str, said_at: datetime | None) -> tuple[TimeExpression, ...]:
+    """The times that a text denies: "not on Thursday"."""
+    return tuple(time for time in _times(text, said_at) if time.relation == "not")
+
+
+def _times(text: str, said_at: datetime | None) -> tuple[TimeExpression, ...]:
     return _parse(text, said_at, said_at.tzinfo) if said_at is not None else ()
 
 

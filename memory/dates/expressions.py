@@ -17,7 +17,7 @@ from memory.dates.phrases import Phrase, read_phrases
 from memory.dates.rules import LOOK_BACK
 from memory.types import TimeSpan
 
-Relation = Literal["in", "before", "after"]
+Relation = Literal["in", "before", "after", "not"]
 
 YEARS_BEFORE = 100  # how far "before March" reaches back once March has begun
 YEARS_AFTER = 1  # how far "after March" reaches on while March is to come
@@ -32,6 +32,7 @@ OPEN_END_WORD = re.compile(
     r"\s+(?:the\s+)?\Z",
     re.IGNORECASE,
 )
+DENIAL = re.compile(r"(?<!\w)(?:not|instead\s+of|rather\s+than)\s+(?:(?:on|in|at|the)\s+){0,2}\Z", re.IGNORECASE)
 ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
 
 
@@ -41,7 +42,7 @@ class TimeExpression:
 
     `sure` is False for vague words. A span whose `relation` is "before" or "after" is bounded on its open side by the
     day it was said on, by `YEARS_BEFORE` or by `YEARS_AFTER`; `described` says it without that bound ("until 7 May
-    2023").
+    2023"). That of a time that is denied ("on Friday, not on Thursday") is "not".
     """
 
     text: str
@@ -93,6 +94,8 @@ def _express(text: str, phrase: Phrase, now: datetime, zone: tzinfo, edge: int) 
             named = describe_span(_in_zone(stretch, zone))
             described = f"{opener['word'].lower()} {named}{text[phrase.end : end]}"
             stretch, relation = _open_ended(stretch, word, now)
+        elif DENIAL.search(text, max(edge, start - LOOK_BACK), start):
+            relation = "not"
         span = _in_zone(stretch, zone)
     except (ValueError, OverflowError):  # past the calendar's first or last day
         return None
