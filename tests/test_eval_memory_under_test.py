@@ -16,7 +16,7 @@ from eval.metrics.evidence import Scoring
 from eval.metrics.scores import score
 from eval.play import memory_under_test
 from eval.play.ids import Leak
-from eval.play.memory_under_test import MemoryUnderTest, NoCandidates
+from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.prediction import RANKED, trim_ranking
 from eval.play.session_rewriter import SessionRewriter
@@ -25,6 +25,7 @@ from eval.types import STATEMENT, Gold, Prediction, Probe, RankedHit, Sample
 from graph.models.faults import UnknownModel
 from graph.models.registry import chat_model_or_none
 from graph.readers import extractive
+from memory.errors import MemoirError
 from memory.importers.generic.memoir import read
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TimeSpan
 from support.chat_server import ChatServer
@@ -380,7 +381,7 @@ def test_without_the_candidates_of_a_benchmark_the_chat_model_talks_with_no_memo
 
 
 def test_a_setting_without_candidates_is_refused(played):
-    with pytest.raises(NoCandidates, match="no candidates of setting-3 for q1"):
+    with pytest.raises(MemoirError, match="no candidates of setting-3 for q1"):
         asked(played(None, "given=setting-3"))
 
 

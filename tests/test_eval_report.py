@@ -12,13 +12,14 @@ from eval.metrics.significance import Difference
 from eval.play.models import Models
 from eval.play.replay import Task, replay
 from eval.reporting import compare, render
-from eval.reporting.compare import Incomparable, compare_runs
+from eval.reporting.compare import compare_runs
 from eval.reporting.report import report
 from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
 from eval.runs.experiment import Experiment, with_settings
 from eval.runs.run import HistoryCosts, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import Costs, Gold, Prediction, Probe, RankedHit, Sample, Verdict
+from memory.errors import MemoirError
 from support.dialsim_show import write_show
 from support.invented_history import ASKED
 
@@ -241,7 +242,7 @@ def test_probes_of_two_histories_that_share_an_id_are_compared_each_with_itself(
 
 
 def test_runs_of_other_probes_cannot_be_compared(runs):
-    with pytest.raises(Incomparable, match="no probe in common"):
+    with pytest.raises(MemoirError, match="no probe in common"):
         compare_runs(kept(runs, SAMPLES[:2]), kept(runs, SAMPLES[2:]))
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from eval.__main__ import main
 from eval.speed import measure, references
-from eval.speed.references import Missing
 from eval.speed.synthetic import A_SESSION, Life, Size, make_bank, mixtures, sessions_of
 from memory.bank.bank import Bank
+from memory.errors import MemoirError
 from memory.search import tokens as lexical
 from memory.types import PersonaDraft
 
@@ -126,7 +126,7 @@ def test_a_bank_that_was_made_before_is_taken_as_it_is(tmp_path, embedder):
 @pytest.mark.parametrize("package", ["bm25s", "tantivy"])
 def test_a_missing_package_is_asked_for_with_the_line_that_installs_it(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(Missing, match=r"pip install -r requirements-test\.txt"):
+    with pytest.raises(MemoirError, match=r"pip install -r requirements-test\.txt"):
         getattr(references, package)(None)
 
 

@@ -45,10 +45,6 @@ BUSY_SECONDS = 60.0
 _FIRST_WORD = re.compile(r"\A[\"'*_`]*(right|wrong)\b", re.IGNORECASE)
 
 
-class CacheUnusable(MemoirError):
-    """The file of cached replies cannot be read or written."""
-
-
 @dataclass
 class Spent:
     """What judging has cost so far: prompts `asked` of the model, taken from the cache, and `failed` without a reply.
@@ -98,7 +94,7 @@ class Judge:
 
         A reader's reply that could not be read is wrong, and has scores of 0, without asking.
 
-        Raises `CacheUnusable` if the cache's file cannot be read or written.
+        Raises `MemoirError` if the cache's file cannot be read or written.
         """
         by_rubric = bool(probe.gold.rubric)
         if probe.gold.answerable and not probe.gold.answers and not by_rubric:
@@ -161,7 +157,7 @@ class Judge:
                 )
                 yield cache
         except (sqlite3.Error, OSError) as fault:
-            raise CacheUnusable(
+            raise MemoirError(
                 f"{self._cache}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
                 "run's own file. Free disk space, wait for the other process, or move the file away to start a new one"
             ) from fault

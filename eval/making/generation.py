@@ -38,10 +38,6 @@ MAX_TOKENS = 1024
 """Most tokens of a reply; an event of 300 words takes some 500, ten relationships 700."""
 
 
-class GenerationStopped(MemoirError):
-    """The files cannot be made, or not to the end; the message says which part and step, and what is kept."""
-
-
 class LeftOut(Exception):  # the next item or part is made, not an error of the program
     """An item, or a whole part, is not kept; the message says why."""
 
@@ -109,7 +105,7 @@ class Generation:
         """Make a part of each item. Those that cannot be made are missing.
 
         Raises:
-            GenerationStopped: the folder was made by another plan, a part is damaged, or the model does not reply.
+            MemoirError: the folder was made by another plan, a part is damaged, or the model does not reply.
         """
         self._open_folder()
         place = self.folder / f"{kind}s"
@@ -126,7 +122,7 @@ class Generation:
             except LeftOut as fault:
                 self.failed.append(f"{writer.place}: {fault}{_in_brackets(writer.left_out)}")
             except Unreachable as fault:
-                raise GenerationStopped(
+                raise MemoirError(
                     f"{writer.place}: {fault}. The {len(made)} finished are kept, and the replies to this one; run the "
                     "same command again to go on"
                 ) from fault
@@ -146,16 +142,16 @@ class Generation:
         """The account of what was made, with what the files hold."""
         return Generated(counts, sum(part["replies"] for part in self.parts), self._left_out(), self.failed)
 
-    def nothing(self, what: str) -> GenerationStopped:
+    def nothing(self, what: str) -> MemoirError:
         """The error that nothing came out that can be asked, with the reasons."""
-        return GenerationStopped(f"no {what} was made{_in_brackets(self._left_out(), self.failed)}. Try a larger model")
+        return MemoirError(f"no {what} was made{_in_brackets(self._left_out(), self.failed)}. Try a larger model")
 
     def _open_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         plan = asdict(self.plan)
         file, text = self.folder / "generation.json", json.dumps(plan | plan.pop("options"))
         if file.exists() and (before := file.read_text("utf-8")) != text:
-            raise GenerationStopped(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
+            raise MemoirError(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
         write_atomically(file, text.encode())
 
     def _left_out(self) -> Mapping[str, int]:
@@ -167,9 +163,7 @@ def _read(file: Path) -> Part:
     try:
         return _PART.validate_json(file.read_bytes())
     except ValidationError as fault:
-        raise GenerationStopped(
-            f"{file} is damaged ({fault.errors()[0]['msg']}). Delete it to make it again"
-        ) from fault
+        raise MemoirError(f"{file} is damaged ({fault.errors()[0]['msg']}). Delete it to make it again") from fault
 
 
 def _in_brackets(left_out: Mapping[str, int], failed: Sequence[str] = ()) -> str:

@@ -50,10 +50,6 @@ SETTING = "setting-"
 """Begins the values of `given` that name a setting of the benchmark."""
 
 
-class NoCandidates(MemoirError):
-    """A setting hands in candidates, and the benchmark has none for a probe."""
-
-
 @dataclass
 class MemoryUnderTest:
     """One history's bank, and the assistant that answers from it. `costs` adds up what that takes."""
@@ -197,7 +193,7 @@ class MemoryUnderTest:
         Raises:
             Leak: a memory was found that was said after the probe's date.
             ModelFailed: the chat model does not answer. Another reader's answer would be no measurement of it.
-            NoCandidates: the benchmark gives the probe nothing in the setting of the experiment.
+            MemoirError: the benchmark gives the probe nothing in the setting of the experiment.
         """
         self._learn()
         if self.experiment.given != "memory":
@@ -259,7 +255,7 @@ class MemoryUnderTest:
     def _candidates(self, probe: Probe) -> tuple[str, ...]:
         given = self.experiment.given
         if given not in probe.candidates:
-            raise NoCandidates(
+            raise MemoirError(
                 f"there are no candidates of {given} for {probe.id}. Only MADial-Bench has any; put its files of "
                 "candidates beside the dialogues"
             )

@@ -48,10 +48,6 @@ COLUMNS = (*SHOWN, *COLUMNS_TO_FILL)
 YES, NO = ("x", "yes", "1"), ("", "no", "0")
 
 
-class SheetUnusable(MemoirError):
-    """A rating sheet cannot be made of these runs, or is no rating sheet."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A reply to rate: of which run (or `REFERENCE`), to which probe of which history."""
@@ -91,11 +87,11 @@ class Filled:
 def replies_of(runs: Sequence[Run], *, reference: bool = False) -> list[Reply]:
     """The replies of runs to the questions that all of them answered, and the benchmark's own if `reference`.
 
-    Raises `SheetUnusable` if runs are of different benchmarks, or have no reply in common.
+    Raises `MemoirError` if runs are of different benchmarks, or have no reply in common.
     """
     if len({run.spec.benchmark for run in runs}) > 1:
         named = ", ".join(f"{run.name} ({run.spec.benchmark})" for run in runs)
-        raise SheetUnusable(f"a sheet is for runs of one benchmark; these are of several: {named}")
+        raise MemoirError(f"a sheet is for runs of one benchmark; these are of several: {named}")
     by_run = {run.name: {(s.prediction.history_id, s.probe.id): s for s in run.samples()} for run in runs}
     answered = [{key for key, s in samples.items() if s.prediction.answer} for samples in by_run.values()]
     common = set.intersection(*answered) if answered else set()
@@ -114,7 +110,7 @@ def replies_of(runs: Sequence[Run], *, reference: bool = False) -> list[Reply]:
     replies = [reply(run, key, sample, sample.prediction.answer) for run, key, sample in answered_by]
     if not replies:
         named = " and in ".join(by_run)
-        raise SheetUnusable(f"no question was replied to in {named}. Runs without a reader reply nothing")
+        raise MemoirError(f"no question was replied to in {named}. Runs without a reader reply nothing")
     if reference:
         samples = next(iter(by_run.values()))
         replies += [
@@ -145,19 +141,19 @@ def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) 
 
 
 def check_is_new(file: Path) -> None:
-    """Raise `SheetUnusable` if the file exists: it may be somebody's work."""
+    """Raise `MemoirError` if the file exists: it may be somebody's work."""
     if file.exists():
-        raise SheetUnusable(f"{file} exists already. Name a new file: this one may hold ratings")
+        raise MemoirError(f"{file} exists already. Name a new file: this one may hold ratings")
 
 
 def write(lines: Sequence[Mapping[str, object]], file: Path) -> None:
-    """Write a sheet; raises `SheetUnusable` if the file exists."""
+    """Write a sheet; raises `MemoirError` if the file exists."""
     check_is_new(file)
     try:
         with file.open("x", encoding="utf-8", newline="") as out:
             out.write(to_csv(lines))
     except OSError as fault:
-        raise SheetUnusable(f"{file} cannot be written: {fault.strerror}") from fault
+        raise MemoirError(f"{file} cannot be written: {fault.strerror}") from fault
 
 
 def to_csv(lines: Sequence[Mapping[str, object]]) -> str:
@@ -172,12 +168,12 @@ def _line(reply: Reply, number: int) -> dict[str, object]:
 
 
 def ids(file: Path) -> set[str]:
-    """The replies that a sheet asks for; raises `SheetUnusable` if it is none."""
+    """The replies that a sheet asks for; raises `MemoirError` if it is none."""
     return {line["reply"] for _, line in _lines(file)}
 
 
 def filled(file: Path, ratings: Mapping[str, Rating]) -> list[dict[str, object]]:
-    """The lines of a sheet with these ratings filled in; raises `SheetUnusable` as `read`."""
+    """The lines of a sheet with these ratings filled in; raises `MemoirError` as `read`."""
     lines: list[dict[str, object]] = []
     for _, line in _lines(file):
         rating = ratings.get(line["reply"])
@@ -190,7 +186,7 @@ def read(file: Path, replies: Iterable[Reply]) -> Filled:
     """Read a sheet that was filled in; its rater is called like the file.
 
     A cell that cannot be used is left out, and so is a line of another sheet or one that stands there twice; `faults`
-    names them. Raises `SheetUnusable` if the file is no rating sheet.
+    names them. Raises `MemoirError` if the file is no rating sheet.
     """
     known = {reply.id: reply for reply in replies}
     ratings: dict[str, Rating] = {}
@@ -224,13 +220,13 @@ def _lines(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
             reader = csv.DictReader(text, delimiter=delimiter, restval="")
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
-                raise SheetUnusable(f"{file} is no rating sheet: its first line lacks {', '.join(missing)}")
+                raise MemoirError(f"{file} is no rating sheet: its first line lacks {', '.join(missing)}")
             before = reader.line_num
             for line in reader:
                 yield before + 1, line
                 before = reader.line_num
     except (OSError, ValueError, csv.Error) as fault:
-        raise SheetUnusable(f"{file} cannot be read: {fault}") from fault
+        raise MemoirError(f"{file} cannot be read: {fault}") from fault
 
 
 def _score(text: str) -> float | None:

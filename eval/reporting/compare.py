@@ -27,10 +27,6 @@ MAX_ANSWER = 160
 """Characters of a question or an answer in a table of flipped questions."""
 
 
-class Incomparable(MemoirError):
-    """Two runs have no probe in common."""
-
-
 @dataclass(frozen=True, slots=True)
 class Flip:
     """A question that one run answered right and the other wrong; `fixed` says whether the second is right."""
@@ -60,10 +56,10 @@ class Comparison:
 def compare_runs(first: Run, second: Run) -> Comparison:
     """Compare every figure that both runs have of single probes (paired: each probe with itself).
 
-    Raises `Incomparable` if they are of different benchmarks, or asked different probes.
+    Raises `MemoirError` if they are of different benchmarks, or asked different probes.
     """
     if first.spec.benchmark != second.spec.benchmark:
-        raise Incomparable(
+        raise MemoirError(
             f"{first.name} is a run of {first.spec.benchmark}, {second.name} one of {second.spec.benchmark}. Choose "
             "two runs of the same benchmark"
         )
@@ -71,7 +67,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     ours, theirs = _scored(first, before), _scored(second, after)
     common = sorted(set(ours) & set(theirs))
     if not common:
-        raise Incomparable(f"{first.name} and {second.name} have no probe in common")
+        raise MemoirError(f"{first.name} and {second.name} have no probe in common")
     histories = {probe: before[probe].prediction.history_id for probe in common}
     names = dict.fromkeys(name for probe in common for name in ours[probe])
     differences = {}

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from statistics import fmean
 
-from eval.benchmarks import BENCHMARKS, UnknownBenchmark, find
+from eval.benchmarks import BENCHMARKS, find
 from eval.benchmarks.types import Benchmark, Preset, at_cutoffs, expand, read_names
 from eval.metrics.intervals import INTERVALS
 from eval.play.execute import with_label
@@ -22,6 +22,7 @@ from eval.runs.provenance import code_version, machine
 from eval.types import Figure, Watch
 from graph.understanding.sentences import as_sentence
 from memory.embedding.embedder import installed
+from memory.errors import MemoirError
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,5 +257,5 @@ def papers_to_markdown(done: Tables, model: str = "", limit: int | None = None) 
 def _with_tables(names: Sequence[str]) -> list[Benchmark]:
     with_tables = {name: benchmark for name, benchmark in BENCHMARKS.items() if benchmark.presets}
     if unknown := [name for name in names if name not in with_tables]:
-        raise UnknownBenchmark(f"{', '.join(unknown)}: no benchmark with tables; there are: {', '.join(with_tables)}")
+        raise MemoirError(f"{', '.join(unknown)}: no benchmark with tables; there are: {', '.join(with_tables)}")
     return [benchmark for name, benchmark in with_tables.items() if not names or name in names]

@@ -20,7 +20,7 @@ from eval.play.pooled import pool
 from eval.play.replay import count_asked
 from eval.play.systems import registry
 from eval.play.understanding.trained_kinds import read_record
-from eval.runs.experiment import Experiment, UnknownSetting, with_settings
+from eval.runs.experiment import Experiment, with_settings
 from eval.runs.halves import Half, half_folder, in_half, in_sample
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Runs, Spec, read_before
@@ -114,7 +114,7 @@ class Evaluator:
     def histories(self, request: RunRequest) -> Iterator[History]:
         """Read the histories of a request, or pool them into one; with what a run found, the probes that it asked.
 
-        Raises `NoData` and `NoProbes` as `start_together` does.
+        Raises `NoData` and `MemoirError` as `start_together` does.
         """
         benchmark, path = _requested_benchmark(request), self.path_of(request)
         read = partial(benchmarks.histories, benchmark, path, limit=request.limit, only=request.only)
@@ -129,7 +129,7 @@ class Evaluator:
         """Start requests that differ in ranking and reading only; returns their runs, and the probes of each.
 
         A run is created, or found if it is unfinished; nothing is asked yet. Raises `NoData` if the files were not
-        found and `NoProbes` if there is nothing to ask.
+        found and `MemoirError` if there is nothing to ask.
         """
         first = requests[0]
         if first.engine == "ray":
@@ -258,7 +258,7 @@ def _requested_benchmark(request: RunRequest) -> Benchmark:
     benchmark, seed = benchmarks.find(request.benchmark), request.experiment.seed
     read = benchmark.load_as_authors if request.experiment.questions == "authors" else benchmark.load
     if read is None:
-        raise UnknownSetting(f"questions=authors: {benchmark.title} is asked as by its authors already")
+        raise MemoirError(f"questions=authors: {benchmark.title} is asked as by its authors already")
 
     def of_half(path: Path) -> Iterator[History]:
         histories = read(path)

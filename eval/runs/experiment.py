@@ -26,10 +26,6 @@ ReaderInput = Literal[
 RememberedKinds = Literal["both", "semantic", "episodic"]
 
 
-class UnknownSetting(MemoirError):
-    """No such setting, or an invalid value; the message names the nearest setting, or what is wrong."""
-
-
 @dataclass(frozen=True, slots=True)
 class SimulationSettings:
     """How questions are asked: with which choices, under which names, within which time, and which questions.
@@ -114,12 +110,12 @@ _ADAPTER = TypeAdapter(Experiment)
 def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
     """Change one setting: `name` as in `Experiment.settings`, `value` as typed.
 
-    Raises `UnknownSetting` if there is no such setting, or the value is invalid.
+    Raises `MemoirError` if there is no such setting, or the value is invalid.
     """
     known = experiment.settings
     if name not in known:
         (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
-        raise UnknownSetting(
+        raise MemoirError(
             f"there is no setting {name!r}. The nearest is {nearest}={known[nearest]}; all stand in any report, and in "
             "eval/runs/experiment.py and graph/SETTINGS.md"
         )
@@ -134,10 +130,10 @@ def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
         changed = _ADAPTER.validate_python(values)
     except ValidationError as fault:
         why = fault.errors()[0]["msg"]
-        raise UnknownSetting(f"{name}={value}: {why} (it is {known[name]} by default)") from fault
+        raise MemoirError(f"{name}={value}: {why} (it is {known[name]} by default)") from fault
     number = changed.settings[name]
     if isinstance(number, (int, float)) and not 0 <= number < math.inf:
-        raise UnknownSetting(f"{name}={value}: expected a number from 0 up (it is {known[name]} by default)")
+        raise MemoirError(f"{name}={value}: expected a number from 0 up (it is {known[name]} by default)")
     return changed
 
 
@@ -146,7 +142,7 @@ def with_settings(experiment: Experiment, assignments: list[str]) -> Experiment:
     for assignment in assignments:
         name, sign, value = assignment.partition("=")
         if not sign:
-            raise UnknownSetting(f"{assignment!r} sets nothing. Write name=value, as in rerank.alpha=0.3")
+            raise MemoirError(f"{assignment!r} sets nothing. Write name=value, as in rerank.alpha=0.3")
         experiment = with_setting(experiment, name.strip(), value.strip())
     return experiment
 
@@ -157,7 +153,7 @@ def combinations(experiment: Experiment, sweeps: list[str]) -> Iterator[tuple[st
     for sweep in sweeps:
         name, sign, values = sweep.partition("=")
         if not sign or not values.strip():
-            raise UnknownSetting(f"{sweep!r} has no values. Write name=value,value, as in search.k=5,10,20")
+            raise MemoirError(f"{sweep!r} has no values. Write name=value,value, as in search.k=5,10,20")
         axes.append([f"{name.strip()}={value.strip()}" for value in values.split(",")])
     for combination in product(*axes):
         yield " ".join(combination), with_settings(experiment, list(combination))

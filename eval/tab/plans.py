@@ -33,10 +33,6 @@ class FormValues:
     systems: tuple[str, ...] = (MEMOIR,)
 
 
-class InvalidForm(MemoirError):
-    """A field has a value that makes no run; the message says which field, and what it takes."""
-
-
 def initial_values(evaluator: Evaluator) -> dict[str, Any]:
     """The value of each control at first, by setting."""
     settings = evaluator.experiment.settings
@@ -45,24 +41,24 @@ def initial_values(evaluator: Evaluator) -> dict[str, Any]:
 
 
 def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
-    """Make the plan of runs that the form describes; raises `InvalidForm` or `UnknownSetting` for an invalid value."""
+    """Make the plan of runs that the form describes; raises `MemoirError` for an invalid value."""
     benchmark, typed = benchmarks.find(form.benchmark), form.data.strip()
     data = Path(typed).expanduser() if typed else None
     try:
         evaluator.data_of(benchmark, data)
     except NoData as error:
         problem = f"“Files” is {data}, which does not exist" if data else f"The files of {benchmark.title} are missing"
-        raise InvalidForm(f"{problem}. Enter their file or folder, or download the official ones.") from error
+        raise MemoirError(f"{problem}. Enter their file or folder, or download the official ones.") from error
     controls = [f"{name}={_typed(name, value)}" for name, value in (form.controls or {}).items()]
     if not form.systems:
-        raise InvalidForm("Tick a memory system.")
+        raise MemoirError("Tick a memory system.")
     assignments = [*controls, f"reader={form.reader}", f"system={form.systems[0]}", *_lines(form.lines)]
     experiment = with_settings(evaluator.experiment, assignments)
     request, title = RunRequest(form.benchmark, data, experiment, _limit(form.limit)), benchmark.title
     compares_systems = len(form.systems) > 1
     sweep = [*_lines(form.sweep), *([f"system={','.join(form.systems)}"] if compares_systems else [])]
     if form.preset and sweep:
-        raise InvalidForm("Choose a table from a paper, or enter a sweep or tick several memory systems, not both.")
+        raise MemoirError("Choose a table from a paper, or enter a sweep or tick several memory systems, not both.")
     if form.preset:
         return _plan_table(PRESETS[form.preset], request)
     rows = tuple((label, replace(request, experiment=e)) for label, e in combinations(experiment, sweep))
@@ -74,17 +70,17 @@ def make_plan(evaluator: Evaluator, form: FormValues) -> Plan:
 
 def _plan_table(preset: Preset, request: RunRequest) -> Plan:
     if preset.benchmark != request.benchmark:
-        raise InvalidForm(f"{preset.title} is about another benchmark. Choose {preset.benchmark} first.")
+        raise MemoirError(f"{preset.title} is about another benchmark. Choose {preset.benchmark} first.")
     experiments, left_out = preset.experiments(request.experiment)
     if not experiments:
-        raise InvalidForm(f"No row of {preset.title} can be run: each needs a feature or model that is missing.")
+        raise MemoirError(f"No row of {preset.title} can be run: each needs a feature or model that is missing.")
     rows = tuple((label, replace(request, experiment=experiment)) for label, experiment in experiments.items())
     return Plan(preset.title, rows, tuple(f"{row.label} (needs {row.needs})" for row in left_out), preset)
 
 
 def _typed(name: str, value: object) -> str:
     if value is None or value == "":
-        raise InvalidForm(f"The setting “{CONTROLS[name]['label']}” is empty. Enter a value.")
+        raise MemoirError(f"The setting “{CONTROLS[name]['label']}” is empty. Enter a value.")
     return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
@@ -93,7 +89,7 @@ def _limit(typed: str) -> int | None:
     if text in ("", "all"):
         return None
     if not text.isdecimal() or int(text) < 1:
-        raise InvalidForm("“Probes” must be a whole number of at least 1, or empty for all.")
+        raise MemoirError("“Probes” must be a whole number of at least 1, or empty for all.")
     return int(text)
 
 

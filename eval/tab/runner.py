@@ -23,10 +23,6 @@ log = logging.getLogger(__name__)
 Stage = Literal["idle", "running", "stopping", "finished", "stopped", "failed"]
 
 
-class AlreadyRunning(MemoirError):
-    """A run is in progress already."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Runs to make: requests with their labels. Neighbours that store the same (`Experiment.storing`) run together.
@@ -100,10 +96,10 @@ class Runner:
             return self._status
 
     def start(self, plan: Plan) -> RunStatus:
-        """Start a plan and return at once; raises `AlreadyRunning` while another plan is running."""
+        """Start a plan and return at once; raises `MemoirError` while another plan is running."""
         with self._lock:
             if self._status.is_active:
-                raise AlreadyRunning(
+                raise MemoirError(
                     "A run is in progress already, perhaps in another window. Wait for it, or stop it first."
                 )
             self._stop = threading.Event()

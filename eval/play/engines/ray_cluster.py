@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from eval.play.engines.schedule import Replayer, Worker, WorkerFailed
+from eval.play.engines.schedule import Replayer, Worker
 from eval.runs.experiment import Experiment
 from memory.errors import MemoirError
 
@@ -71,7 +71,7 @@ class RayCluster:
             self._ray.init(runtime_env=CODE, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
             context.callback(self._ray.shutdown)
             if self._gpus and not self._ray.cluster_resources().get("GPU"):
-                raise WorkerFailed("No node of the Ray cluster has a GPU, which a model named hf:... needs there")
+                raise MemoirError("No node of the Ray cluster has a GPU, which a model named hf:... needs there")
             self._context = context.pop_all()
         return self
 
@@ -92,13 +92,13 @@ class RayCluster:
 
 
 def _check_address(address: str) -> None:
-    """Raise `WorkerFailed` if nothing answers at HOST:PORT; Ray itself would try for two minutes."""
+    """Raise `MemoirError` if nothing answers at HOST:PORT; Ray itself would try for two minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     try:
         if host and port.isdecimal():
             socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
     except OSError as fault:
-        raise WorkerFailed(f"No Ray cluster answers at {address} (RAY_ADDRESS): {fault}") from fault
+        raise MemoirError(f"No Ray cluster answers at {address} (RAY_ADDRESS): {fault}") from fault
 
 
 # --- in an actor

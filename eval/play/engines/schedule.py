@@ -38,10 +38,6 @@ SILENT_SECONDS = 60.0
 """After how long without any worker the command says that it waits."""
 
 
-class WorkerFailed(MemoirError):
-    """A process that replayed histories failed or was killed."""
-
-
 Next = tuple[int, Outcome] | MemoirError | None
 """The next outcome of a task with the number of its experiment, or what failed; None when the task is finished."""
 
@@ -88,7 +84,7 @@ class Replayer:
         except MemoirError as fault:
             return fault
         except Exception as fault:  # the process that gives out the tasks shows it
-            return WorkerFailed(f"{self._history}: {type(fault).__name__}: {fault}")
+            return MemoirError(f"{self._history}: {type(fault).__name__}: {fault}")
 
     def close(self) -> None:
         """Delete the bank of a history that is not finished."""
@@ -117,7 +113,7 @@ class Schedule:
     def outcomes(self, jobs: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
         """Replay everything on so many workers, in any order.
 
-        Raises `WorkerFailed` if a worker failed, and once all else is done, if histories were given up.
+        Raises `MemoirError` if a worker failed, and once all else is done, if histories were given up.
         """
         for _ in range(jobs):
             self._send(self._engine.start_worker(), None)
@@ -133,7 +129,7 @@ class Schedule:
         while self._busy and time.monotonic() < until:
             yield from self._handle_next(goes_on=False)
         if self._failed and not stop.is_set():
-            raise WorkerFailed(
+            raise MemoirError(
                 f"Not finished: {', '.join(self._failed)}. Each process that replayed it was killed, perhaps because "
                 "memory ran out. All other answers are kept; run the same command again with fewer --jobs to continue"
             )
@@ -191,7 +187,7 @@ class Schedule:
         history = task.history.id if task else ""
         self._deaths[history] += 1
         if task is None and self._deaths[history] > MAX_DEATHS_AT_START:
-            raise WorkerFailed(
+            raise MemoirError(
                 "Process after process died while it loaded the models. If memory ran out, run the same command again "
                 f"with fewer --jobs. The last one: {death}"
             )

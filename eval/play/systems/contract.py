@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from eval.types import Costs
 from memory.embedding.embedder import Embedder
-from memory.errors import MemoirError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -21,10 +20,6 @@ MEMOIR = "memoir"
 
 TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
 """What each system asks a chat model, and what it does without one."""
-
-
-class SystemFailed(MemoirError):
-    """A memory system gave no answer, or one that cannot be read; the message says what was expected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,14 +32,6 @@ MAX_TOKENS = 128
 """Tokens read of a question, with the instruction before it; the longest of PerLTQA's sample has 41."""
 
 
-class NotTrained(MemoirError):
-    """A folder holds no trained classifier."""
-
-
-class SeenInTraining(MemoirError):
-    """A question is one that the classifier was trained on."""
-
-
 @dataclass(frozen=True, slots=True)
 class Training:
     """What a classifier was trained from: the base model, the instruction before each question, and questions seen."""
@@ -63,7 +55,7 @@ class TrainedKinds:
 
     @classmethod
     def load(cls, folder: Path) -> TrainedKinds:
-        """Load a classifier that `save` wrote; raises `NotTrained` if the folder has none."""
+        """Load a classifier that `save` wrote; raises `MemoirError` if the folder has none."""
         training = read_record(folder)
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
         from transformers.utils.logging import disable_progress_bar
@@ -73,7 +65,7 @@ class TrainedKinds:
             model = AutoModelForSequenceClassification.from_pretrained(folder)
             return cls(folder, model.eval(), AutoTokenizer.from_pretrained(folder), training)
         except (OSError, ValueError) as fault:
-            raise NotTrained(f"the classifier in {folder} cannot be loaded: {fault}. Train it again") from fault
+            raise MemoirError(f"the classifier in {folder} cannot be loaded: {fault}. Train it again") from fault
 
     def save(self) -> None:
         """Write the classifier to its folder; the record last, so that half a classifier is none."""
@@ -82,9 +74,9 @@ class TrainedKinds:
         (self.folder / RECORD).write_bytes(_TRAINING.dump_json(self.training))
 
     def stores(self, question: str) -> dict[Store, float]:
-        """P(store | question), equal for all stores of one kind; raises `SeenInTraining` for a question of training."""
+        """P(store | question), equal for all stores of one kind; raises `MemoirError` for a question of training."""
         if digest(question) in self.training.seen:
-            raise SeenInTraining(
+            raise MemoirError(
                 f"{self.folder} was trained with the question {question!r}. Ask the test questions of the files that "
                 "it was trained on: set questions=test"
             )
@@ -112,11 +104,11 @@ class TrainedKinds:
 
 
 def read_record(folder: Path) -> Training:
-    """Read how the classifier in a folder was trained; raises `NotTrained` if it holds none."""
+    """Read how the classifier in a folder was trained; raises `MemoirError` if it holds none."""
     try:
         return _TRAINING.validate_json((folder / RECORD).read_bytes())
     except (OSError, ValidationError) as fault:
-        raise NotTrained(
+        raise MemoirError(
             f"{folder} holds no trained classifier ({RECORD} is missing or unreadable). Train one with "
             "`python -m eval train perltqa --base NAME --out FOLDER`"
         ) from fault

@@ -25,10 +25,6 @@ LABELS = {"search.dense_weight": "meaning", "views": "views of the dialogue"}
 """What is off where a constant is, if its name does not say it."""
 
 
-class TooFewBenchmarks(MemoirError):
-    """With one benchmark there is none to choose constants on that are measured on another."""
-
-
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """A benchmark's reporting half under constants that were chosen without the benchmark.
@@ -71,13 +67,13 @@ def measure(
     """Tune on every benchmark whose files are here, without a reader.
 
     `limit` asks the first so many probes of each half only; an `encoder`, a loaded embedding model, keeps everything in
-    this process. Raises `TooFewBenchmarks` if there are fewer than two.
+    this process. Raises `MemoirError` if there are fewer than two.
     """
     experiment = with_settings(evaluator.experiment, ["reader=none"])
     lines = [line for line in LINES if line.benchmark in FIGURES and line.edition in ("", "en") and line.shows_all]
     here = available(evaluator, lines)
     if len(here) < 2:
-        raise TooFewBenchmarks("constants are chosen on other benchmarks than they are measured on, and one is here")
+        raise MemoirError("constants are chosen on other benchmarks than they are measured on, and one is here")
     requests = {
         Part(line.benchmark, half): RunRequest(line.benchmark, path, experiment, limit, half=half)
         for line, path in here

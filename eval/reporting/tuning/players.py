@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scoring, score_evidence
-from eval.play.engines.schedule import Processes, WorkerFailed
+from eval.play.engines.schedule import Processes
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import load_models
 from eval.play.prediction import ranking
@@ -37,6 +37,7 @@ from graph.settings import PipelineSettings
 from graph.state import Services, TurnState
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
+from memory.errors import MemoirError
 from memory.search.scoring import Candidates, SearchSettings, Subject
 from memory.search.searcher import Searcher, View
 from memory.types import Memory
@@ -205,7 +206,7 @@ def play(
                 asked = [player("measure", constants, parts) for player in players]
                 found: list[PartValues] = [each.result() for each in asked]
             except processes.deaths:
-                raise WorkerFailed("A process that measured was killed, perhaps because memory ran out") from None
+                raise MemoirError("A process that measured was killed, perhaps because memory ran out") from None
             return {part: list(chain.from_iterable(each[part] for each in found)) for part in parts}
 
         yield Measurements(measure)

@@ -75,7 +75,7 @@ def generate(generation: Generation, script: Path, quiz: Path | None) -> Generat
     """Make what the folder lacks: facts of each session, evidence of each quiz question, styles; then the files.
 
     Raises:
-        GenerationStopped: the script or the quiz cannot be read, the folder was made by another plan, the model does
+        MemoirError: the script or the quiz cannot be read, the folder was made by another plan, the model does
             not reply, or no question was made.
     """
     show = read_show(script)

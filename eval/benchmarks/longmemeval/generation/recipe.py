@@ -32,8 +32,9 @@ from eval.benchmarks.longmemeval.generation.sessions import (
     weekday_and_date,
     write_session,
 )
-from eval.making.generation import Generated, Generation, GenerationStopped, Part, Writer, check_question, leave_out_if
+from eval.making.generation import Generated, Generation, Part, Writer, check_question, leave_out_if
 from eval.metrics.answers import normalise
+from memory.errors import MemoirError
 from memory.search.tokens import words
 
 FIRST_DAY, DAYS = date(2023, 1, 1), 365
@@ -78,11 +79,11 @@ def generate(generation: Generation, attributes: int) -> Generated:
     """Make the users that the folder lacks, one for each attribute, then the files.
 
     Raises:
-        GenerationStopped: there are not so many attributes, the folder was made by another plan, the model does not
+        MemoirError: there are not so many attributes, the folder was made by another plan, the model does not
             reply, or no question was made.
     """
     if attributes > len(ONTOLOGY):
-        raise GenerationStopped(f"there are {len(ONTOLOGY)} attributes, and {attributes} are asked for")
+        raise MemoirError(f"there are {len(ONTOLOGY)} attributes, and {attributes} are asked for")
     users = generation.make("user", range(1, attributes + 1), _make_user)
     doubtful = [each for user in users for each in user["doubtful"]]
     generation.write("doubtful.json", doubtful)

@@ -34,7 +34,7 @@ def generate(generation: Generation, users: int) -> Generated:
     """Make the users that the folder lacks, then the files.
 
     Raises:
-        GenerationStopped: the folder was made by another plan, the model does not reply, or no dialogue was made.
+        MemoirError: the folder was made by another plan, the model does not reply, or no dialogue was made.
     """
     made = generation.make("user", range(1, users + 1), _make_user)
     recall = Counter(dialogue["recall"] for user in made for dialogue in user["dialogues"])

@@ -75,7 +75,7 @@ def generate(generation: Generation, personas: int) -> Generated:
     """Make the personas that the folder lacks, then the benchmark's two files.
 
     Raises:
-        GenerationStopped: the folder was made by another plan, the model does not reply, or no question was made.
+        MemoirError: the folder was made by another plan, the model does not reply, or no question was made.
     """
     made = generation.make("persona", range(1, personas + 1), _make_persona)
     asked = [{persona["name"]: persona["questions"]} for persona in made if any(persona["questions"].values())]
