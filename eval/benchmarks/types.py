@@ -1,7 +1,6 @@
 """What a benchmark's folder declares: how it is read and scored, its tables as presets, and its published figures."""
 
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +13,10 @@ from eval.metrics.evidence import Scoring
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Criterion, History
 from graph.models.registry import is_named
+from memory import read_table
 from memory.search.scoring import FACTORS
 
-_NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+_NAMES = read_table(__file__, "names.toml")
 NEEDS: Mapping[str, str] = _NAMES["needs"]
 """What a row needs, by the names that tables.toml has for it."""
 
@@ -131,10 +131,10 @@ def declare(
     `texts`. `published.json` groups figures by system and conditions.
     """
     folder = Path(str(adapter.__file__)).parent
-    tables, published = folder / "tables.toml", folder / "published.json"
+    published = folder / "published.json"
     file: dict[str, Any] = {"tables": {}, "names": {}, "texts": {}, "remark": "", "criteria": {}}
-    if tables.exists():
-        file |= tomllib.loads(tables.read_text("utf-8"))
+    if (folder / "tables.toml").exists():
+        file |= read_table(str(adapter.__file__), "tables.toml")
     return Benchmark(
         name,
         title or adapter.TITLE,

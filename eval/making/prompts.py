@@ -7,16 +7,15 @@
 A form is a name of `TYPES`, a range of integers ("0..10"), [form of the items, most items] or { field = form }.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, create_model
 
 from graph.models.json_replies import StrictReply, quoted
+from memory import read_table
 
 
 def one_line(text: str) -> str:
@@ -58,7 +57,7 @@ class Prompt:
 
 def read_prompts(module: str) -> dict[str, Prompt]:
     """The prompts beside a module's file, by name. Its text `form`, if any, replaces {form} in others."""
-    file = tomllib.loads(Path(module).with_name("prompts.toml").read_text("utf-8"))
+    file = read_table(module, "prompts.toml")
     form = file.pop("form", "")
     return {
         name: Prompt(each["text"].replace("{form}", form), _shape(name, each["reply"])) for name, each in file.items()

@@ -13,7 +13,6 @@ remembers   filled in: x if the reply uses a memory
 
 import csv
 import random
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,14 +22,14 @@ from typing import Any
 
 from eval.runs.run import Run
 from eval.types import Sample
+from memory import read_table
 from memory.errors import MemoirError
 from memory.formatting import csv_text, safe_cell
 
 REFERENCE = "reference"
 """Stands for a run: the benchmark's own replies, rated like any other."""
 
-_FILE = Path(__file__).with_name("criteria.toml")
-CRITERIA = {name: "; ".join(points) for name, points in tomllib.loads(_FILE.read_text("utf-8")).items()}
+CRITERIA = {name: "; ".join(points) for name, points in read_table(__file__, "criteria.toml").items()}
 """What each criterion's three points ask of a reply."""
 HIGHEST = 3.0
 """The most a criterion gives: three points of 1."""

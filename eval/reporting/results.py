@@ -1,6 +1,5 @@
 """Tables of every benchmark whose files are here: results, the encoders side by side, and the papers' tables."""
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from eval.runs.halves import Half
 from eval.runs.provenance import code_version, machine
 from eval.types import Figure, Watch
 from graph.understanding.sentences import as_sentence
+from memory import read_table
 from memory.embedding.embedder import installed
 from memory.errors import MemoirError
 
@@ -62,7 +62,7 @@ class ResultLine:
 
 
 def _read_lines() -> Iterator[ResultLine]:
-    file = tomllib.loads(Path(__file__).with_name("results.toml").read_text("utf-8"))
+    file = read_table(__file__, "results.toml")
     names = read_names(file["names"])
     for line in file["lines"]:
         line["metrics"] = at_cutoffs(expand(line["metrics"], names))

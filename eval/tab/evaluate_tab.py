@@ -113,14 +113,13 @@ class EvaluateTab:
         return {**opened, **self._show_table(status.plan, names)} if status.plan.is_table else opened
 
     def _show_table(self, plan: Plan, names: dict[str, str]) -> Update:
-        runs = {label: self.open_runs.open(name) for label, name in names.items()}
         about = render("table_notes.html", plan=plan)
         if plan.compares_systems:
-            _, columns, notes = side_by_side({label: each.run for label, each in runs.items()})
+            _, columns, notes = side_by_side({label: self.evaluator.runs.get(name) for label, name in names.items()})
             header, *rows = [list(row) for row in zip(["run", *names], *columns, strict=True)]
             about = hint(notes)
         else:
-            by_label = {label: each.report for label, each in runs.items()}
+            by_label = {label: self.open_runs.open(name).report for label, name in names.items()}
             header, rows = sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))
         return {
             self.table_body: gr.Column(visible=True),

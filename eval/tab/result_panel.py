@@ -204,7 +204,7 @@ class ResultPanel:
         probes = sort_by_metric(run.scored, metric or "", group, has_reader=has_reader)
         more = f" (only the first {MAX_LISTED:,} are listed)" if len(probes) > MAX_LISTED else ""
         count, name = format_count(len(probes), "probe"), metric_name(metric or "")
-        groups = group_names(run.samples, has_reader=has_reader)
+        groups = group_names(run.scored, has_reader=has_reader)
         return {
             self.metric: gr.Dropdown(metric_choices(run.report), value=metric),
             self.group: gr.Dropdown(groups, value=group),

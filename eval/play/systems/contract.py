@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from eval.types import Costs
+from memory import read_table
 from memory.embedding.embedder import Embedder
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MEMOIR = "memoir"
 """The name of the program's own memory."""
 
-TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+TEXTS: Mapping[str, Mapping[str, str]] = read_table(__file__, "prompts.toml")
 """What each system asks a chat model, and what it does without one."""
 
 

@@ -12,7 +12,7 @@ from eval.reporting.render import markdown_table
 from eval.reporting.results import LINES, available
 from eval.reporting.tuning import choice
 from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial
-from eval.reporting.tuning.players import Measurements, Part, play
+from eval.reporting.tuning.players import Measurements, play
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings
 from eval.runs.halves import HALVES
@@ -75,7 +75,7 @@ def measure(
     if len(here) < 2:
         raise MemoirError("constants are chosen on other benchmarks than they are measured on, and one is here")
     requests = {
-        Part(line.benchmark, half): RunRequest(line.benchmark, path, experiment, limit, half=half)
+        (line.benchmark, half): RunRequest(line.benchmark, path, experiment, limit, half=half)
         for line, path in here
         for half in HALVES
     }
@@ -87,15 +87,15 @@ def measure(
         tried = choice.trials(everything, in_view)
         left_out = []
         for name in benchmarks:
-            others = [Part(other, "tuning") for other in benchmarks if other != name]
+            others: list[Part] = [(other, "tuning") for other in benchmarks if other != name]
             chosen = choice.choose(partial(measured.measure, others), partial(watch, f"without {name}"))
             left_out.append(_leave_out(name, measured, chosen, in_view, today))
-        return Tuning(today, in_view, tuple(tried), tuple(left_out), measured.settings, machine(), code_version())
+        return Tuning(today, in_view, tuple(tried), tuple(left_out), len(measured.kept), machine(), code_version())
 
 
 def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Constants, today: Constants) -> LeftOut:
     def measure_half(constants: Constants) -> Sequence[ProbeValue]:
-        return measured.measure([Part(name, "reporting")], constants)[name]
+        return measured.measure([(name, "reporting")], constants)[name]
 
     left_out, seen, chat = (measure_half(constants) for constants in (chosen, in_view, today))
     off = {factor: {**chosen, factor: value} for factor, value in choice.off().items() if chosen[factor] != value}
@@ -109,7 +109,7 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
         choice.change(chat, left_out),
         {factor: choice.paired(left_out, measure_half(constants)) for factor, constants in off.items()},
         len({each.history for each in left_out}),
-        len(measured.measure([Part(name, "tuning")], in_view)[name]),
+        len(measured.measure([(name, "tuning")], in_view)[name]),
     )
 
 

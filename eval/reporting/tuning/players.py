@@ -115,13 +115,8 @@ class RetrievalUnderTest(MemoryUnderTest):
         return samples
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One half of a benchmark."""
-
-    benchmark: str
-    half: Half
-
+Part = tuple[str, Half]
+"""A benchmark's name, and one of its halves."""
 
 PartValues = dict[Part, list[ProbeValue]]
 Work = Sequence[tuple[Part, History]]
@@ -145,7 +140,7 @@ class Player:
             if part in found:
                 probes = [probe for probe in history.probes if probe.counted and probe.gold.evidence]
                 samples = self._memory(number).find(probes, pipeline)
-                found[part].extend(_values(part.benchmark, samples))
+                found[part].extend(_values(part[0], samples))
         return found
 
     def _play(self, number: int) -> RetrievalUnderTest:
@@ -168,25 +163,20 @@ def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
 
 
 class Measurements:
-    """What was measured by `measure`, so that no setting is measured twice."""
+    """What was measured by `measure`, by setting, so that none is measured twice."""
 
     def __init__(self, measure: Callable[[Constants, Collection[Part]], PartValues]) -> None:
         self._measure = measure
-        self._kept: dict[tuple[float, ...], PartValues] = defaultdict(dict)
-
-    @property
-    def settings(self) -> int:
-        """How many settings were measured."""
-        return len(self._kept)
+        self.kept: dict[tuple[float, ...], PartValues] = defaultdict(dict)
 
     def measure(self, parts: Collection[Part], constants: Constants) -> Values:
         """The values of every probe with evidence in these parts, those of a benchmark's halves together."""
-        kept = self._kept[tuple(constants.values())]
+        kept = self.kept[tuple(constants.values())]
         if missing := [part for part in parts if part not in kept]:
             kept |= self._measure(constants, missing)
         together: dict[str, list[ProbeValue]] = defaultdict(list)
         for part in parts:
-            together[part.benchmark].extend(kept[part])
+            together[part[0]].extend(kept[part])
         return together
 
 

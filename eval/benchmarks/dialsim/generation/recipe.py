@@ -17,7 +17,6 @@ still asks the same. They begin every question with "By the way,", which is left
 
 import json
 import re
-import tomllib
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,9 +35,10 @@ from eval.making.quads import Quad, folded
 from eval.making.questions import DONT_KNOW, MOMENT, questions
 from eval.play.simulation.names import DEFAULT
 from graph.understanding.sentences import shorten
+from memory import read_table
 from memory.search.tokens import FUNCTION_WORDS, words
 
-RELATIONS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("relations.toml").read_text("utf-8"))
+RELATIONS: Mapping[str, str] = read_table(__file__, "relations.toml")
 """What is known of all 32 of them (appendix D.1)."""
 
 GRAPH, FAN = "hard_q", "easy_q"
