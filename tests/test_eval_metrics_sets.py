@@ -22,8 +22,7 @@ from eval.metrics.confusion import (
     refusal_cells,
     table,
 )
-from eval.metrics.intervals import RESAMPLES, SEED, jackknife_figure, set_figures
-from eval.metrics.significance import compare, holm
+from eval.metrics.intervals import RESAMPLES, SEED, compare, holm, jackknife_figure, set_figures
 from eval.types import Figure, Gold, Prediction, Probe, Sample
 
 KINDS = ("semantic", "episodic")

@@ -16,7 +16,7 @@ from eval.runs.experiment import (
     with_setting,
 )
 from eval.settings import EvalSettings
-from eval.tab.plans import FormValues, initial_values, make_plan
+from eval.tab.run_form import FormValues, initial_values, make_plan
 from eval.tab.screen import CONTROLS
 from graph.settings import ClassifierEngine
 from memory.errors import MemoirError

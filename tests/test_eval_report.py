@@ -7,8 +7,7 @@ import pytest
 
 from eval.benchmarks import find
 from eval.making.questions import graph_history
-from eval.metrics.intervals import INTERVALS
-from eval.metrics.significance import Difference
+from eval.metrics.intervals import INTERVALS, Difference
 from eval.play.models import Models
 from eval.play.replay import Task, replay
 from eval.reporting import compare, render

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scores
-from eval.metrics.intervals import INTERVALS
+from eval.metrics.intervals import INTERVALS, TESTED, Difference, compare, stars
 from eval.metrics.scores import score, without_uncounted
-from eval.metrics.significance import TESTED, Difference, compare, stars
 from eval.play.systems.registry import WITHOUT_MODEL
 from eval.reporting.render import COSTS, format_figure, format_fraction, headlines, markdown_table, section
 from eval.reporting.report import Report, report

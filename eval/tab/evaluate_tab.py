@@ -9,9 +9,8 @@ from eval.reporting.compare import side_by_side
 from eval.reporting.render import sweep_rows
 from eval.runs.evaluator import Evaluator
 from eval.tab.drill_down import OpenRuns
-from eval.tab.plans import make_plan
 from eval.tab.result_panel import ResultPanel
-from eval.tab.run_form import FIRST_BENCHMARK, RunForm
+from eval.tab.run_form import FIRST_BENCHMARK, RunForm, make_plan
 from eval.tab.runner import Plan, Runner, RunStatus
 from eval.tab.runs_panel import RunsPanel
 from eval.tab.screen import table, table_value

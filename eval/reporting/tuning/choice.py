@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eval.metrics.intervals import Z, set_figures
-from eval.metrics.significance import Difference, compare
+from eval.metrics.intervals import Difference, Z, compare, set_figures
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Figure
 from memory import read_table
@@ -84,7 +83,7 @@ def change(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Figure:
 
 
 def paired(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Difference:
-    """The same, with a test that exchanges histories (see `eval.metrics.significance`)."""
+    """The same, with a test that exchanges histories (see `eval.metrics.intervals`)."""
     ours, theirs = ({str(n): each.value for n, each in enumerate(values)} for values in (before, after))
     return compare(ours, theirs, {str(n): each.history for n, each in enumerate(before)})
 

@@ -6,13 +6,12 @@ from datetime import date
 from functools import partial
 from statistics import fmean
 
-from eval.metrics.intervals import INTERVALS
-from eval.metrics.significance import TESTED, Difference, stars
+from eval.metrics.intervals import INTERVALS, TESTED, Difference, stars
 from eval.reporting.render import markdown_table
 from eval.reporting.results import LINES, available
 from eval.reporting.tuning import choice
 from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial
-from eval.reporting.tuning.players import Measurements, play
+from eval.reporting.tuning.players import Measurements, Part, play
 from eval.runs.evaluator import Evaluator, RunRequest
 from eval.runs.experiment import with_settings
 from eval.runs.halves import HALVES
