@@ -98,9 +98,9 @@ class RunForm:
     def read(*values: Any) -> FormValues:  # noqa: ANN401  # what the components hold
         """Read the values of `inputs`."""
         benchmark, data, limit, reader, lines, sweep, preset, systems, *controls = values
-        texts = (text or "" for text in (data, limit, reader, lines, sweep, preset))
         settings = dict(zip(CONTROLS, controls, strict=True))
-        return FormValues(benchmark, *texts, systems=tuple(systems), controls=settings)
+        data, limit, lines, sweep, preset = (text or "" for text in (data, limit, lines, sweep, preset))
+        return FormValues(benchmark, data, limit, reader, lines, sweep, preset, tuple(systems), settings)
 
     def choose_benchmark(self, name: str) -> Update:
         """Fill in the form for a benchmark, with its files if they are found."""
