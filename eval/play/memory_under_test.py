@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
+from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, sort_by_time_and_digest
 from eval.play.models import Models
 from eval.play.prediction import make_prediction, with_own_answer, with_time_range
 from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
@@ -61,13 +61,12 @@ class MemoryUnderTest:
     costs: Costs = field(default_factory=Costs)
 
     def __post_init__(self) -> None:
-        self._opaque = OpaqueIds(self.history)
         self._rewriter = SessionRewriter(self.experiment, self.history.sessions)
         self._is_learned = True
         self._golds = tuple(probe.gold for probe in self.history.probes)
         self._bank = Bank(self.home / "bank.db")
-        self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
-        self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
+        self._persona = self._bank.create_persona(hide_persona(self.history.persona))
+        self._ids = BenchmarkIds(self.history, self._bank, self._persona.id)
         of_bank = (self._bank, self.models.embedder, self.experiment)
         self._chat = Chat(self.models.chat, self.costs)
         if (name := self.experiment.system) == MEMOIR or self.experiment.found_by:
@@ -106,7 +105,7 @@ class MemoryUnderTest:
         drafts = [draft for session in ordered if (draft := self._rewrite(session)).turns]
         # Of equal hits the older comes first, so the order of storing must not depend on the order of the file.
         facts = sorted(
-            (self._opaque.hide_memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)),
+            (self._ids.hide_memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)),
             key=lambda m: m.external_id,
         )
         check_stored(self._golds, drafts, facts)
@@ -165,10 +164,10 @@ class MemoryUnderTest:
         return kind == "both" or (store in SEMANTIC) == (kind == "semantic")
 
     def _rewrite(self, session: SessionDraft) -> SessionDraft:
-        hidden = self._opaque.hide_session(session)
+        hidden = self._ids.hide_session(session)
         if self.experiment.indexed == "user":
             others = (turn.external_id for turn in hidden.turns if turn.role != "user")
-            self._ids.unindexed.update(map(self._opaque.original, others))
+            self._ids.unindexed.update(map(self._ids.original, others))
         draft, holds = self._rewriter.rewrite(hidden)
         for external_id, units in holds.items():
             self._ids.record(external_id, units)
@@ -178,7 +177,7 @@ class MemoryUnderTest:
         """Forget the part of a session that was stored before, where one memory holds more than a turn."""
         if self.experiment.granularity == "turn":
             return
-        coming = {self._opaque.original(session.external_id) for session in sessions}
+        coming = {self._ids.original(session.external_id) for session in sessions}
         for number in [number for number, name in self._ids.sessions.items() if name in coming]:
             forget_selected(self._bank, [self._persona.id], select_session(number))
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from eval.runs.run import Run
-from eval.types import Sample
 from memory import read_table
 from memory.errors import MemoirError
 from memory.formatting import csv_text, safe_cell
@@ -94,29 +93,24 @@ def replies_of(runs: Sequence[Run], *, reference: bool = False) -> list[Reply]:
     by_run = {run.name: {(s.prediction.history_id, s.probe.id): s for s in run.samples()} for run in runs}
     answered = [{key for key, s in samples.items() if s.prediction.answer} for samples in by_run.values()]
     common = set.intersection(*answered) if answered else set()
+    if not common:
+        named = " and in ".join(by_run)
+        raise MemoirError(f"no question was replied to in {named}. Runs without a reader reply nothing")
     answered_by = [(run, key, s) for run, of_run in by_run.items() for key, s in of_run.items() if key in common]
     # The same memories on every line: a run without memory would be known by having none.
     memories: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for _, key, sample in answered_by:
         shown = (f"{hit.said_at[:10]} {hit.text}".strip() for hit in sample.prediction.shown if hit.kept)
         memories[key] |= dict.fromkeys(shown)
-
-    def reply(run: str, key: tuple[str, str], sample: Sample, text: str) -> Reply:
-        said = [f"{turn.speaker}: {turn.text}" for turn in sample.probe.dialogue] + [sample.probe.question]
-        expected = "" if reference else (sample.probe.gold.answers or ("",))[0]
-        return Reply(run, *key, "\n".join(said), tuple(memories[key]), expected, text)
-
-    replies = [reply(run, key, sample, sample.prediction.answer) for run, key, sample in answered_by]
-    if not replies:
-        named = " and in ".join(by_run)
-        raise MemoirError(f"no question was replied to in {named}. Runs without a reader reply nothing")
     if reference:
-        samples = next(iter(by_run.values()))
-        replies += [
-            reply(REFERENCE, key, sample, sample.probe.gold.answers[0])
-            for key, sample in samples.items()
-            if key in common and sample.probe.gold.answers
-        ]
+        first = [(key, s) for run, key, s in answered_by if run == runs[0].name and s.probe.gold.answers]
+        answered_by += [(REFERENCE, key, s) for key, s in first]
+    replies = []
+    for run, key, sample in answered_by:
+        said = [f"{turn.speaker}: {turn.text}" for turn in sample.probe.dialogue] + [sample.probe.question]
+        right = (sample.probe.gold.answers or ("",))[0]
+        text, expected = right if run == REFERENCE else sample.prediction.answer, "" if reference else right
+        replies.append(Reply(run, *key, "\n".join(said), tuple(memories[key]), expected, text))
     return replies
 
 

@@ -265,8 +265,7 @@ def _requested_benchmark(request: RunRequest) -> Benchmark:
         if request.experiment.questions == "graph":
             histories = (graph_history(history, seed) for history in histories)
         elif request.experiment.questions == "test":
-            of_test = ((h, tuple(p for p in h.probes if TEST in p.populations)) for h in histories)
-            histories = (replace(history, probes=probes) for history, probes in of_test)
+            histories = (replace(h, probes=tuple(p for p in h.probes if TEST in p.populations)) for h in histories)
         chosen = in_half(benchmark.name, histories, request.half) if request.half else histories
         return (history for history in chosen if not request.only or history.id in request.only)
 
