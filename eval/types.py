@@ -7,9 +7,15 @@ answers (`Gold`) are apart from the questions, so that they reach neither the ba
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, Store, TurnDraft
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+ChatModel: TypeAlias = "BaseChatModel"
+"""LangChain's class of chat models, which takes a second to import."""
 
 State = Literal["right", "wrong", "unreadable", "unscored"]
 Cause = Literal["not stored", "not retrieved", "filtered out", "misread"]

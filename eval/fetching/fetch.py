@@ -5,8 +5,6 @@ offline while the app sets HF_HUB_OFFLINE, and `hf_hub_download` deletes what wa
 (huggingface_hub 1.33, `_download_to_tmp_and_move`); the largest file has 2.7 GB.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os
@@ -17,15 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import httpx
 from pydantic import TypeAdapter
 
 from eval.types import Watch
 from memory.errors import Cancelled, MemoirError
-
-if TYPE_CHECKING:
-    import httpx
 
 PARTIAL = 206
 SHA256_DIGITS = 64
@@ -122,7 +117,6 @@ def manual_steps(name: str, folder: Path) -> str:
 
 
 def _transfer(source: Source, folder: Path, watch: Watch) -> list[Path]:
-    import httpx
     from filelock import FileLock
     from huggingface_hub import get_token
 
@@ -192,8 +186,6 @@ def _fetch_file(client: httpx.Client, file: RemoteFile, watch: Watch) -> Path:
 
 def _download(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
     """Complete the part file; a broken connection is resumed where it ended."""
-    import httpx
-
     if _size(file.part) > file.size:
         file.part.unlink()
     file.part.touch()
@@ -247,7 +239,6 @@ def _checksum(path: Path, file: RemoteFile) -> str:
 @contextmanager
 def _translated_errors(repo: str, folder: Path) -> Iterator[None]:
     """Translate errors of the libraries and the system into a `MemoirError` with an explanation."""
-    import httpx
     from filelock import Timeout
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 

@@ -5,8 +5,6 @@ unscored if there is no reply, or no gold answer. Both are counted, and the reas
 model costs nothing: replies are cached by the SHA-256 of the model's name and the whole prompt.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -15,16 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from eval.judging import rubric
-from eval.types import Criterion, Prediction, Probe, Verdict
+from eval.types import ChatModel, Criterion, Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
 from graph.models.json_replies import REASONING, quoted
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 VERDICTS: Mapping[str, Literal["right", "wrong"]] = {"right": "right", "wrong": "wrong"}
 
@@ -82,7 +77,7 @@ class Judge:
     Processes may share the cache. With `criteria`, each answer is scored by these, too, which takes one more reply.
     """
 
-    def __init__(self, model: BaseChatModel, name: str, cache: Path, criteria: Sequence[Criterion] = ()) -> None:
+    def __init__(self, model: ChatModel, name: str, cache: Path, criteria: Sequence[Criterion] = ()) -> None:
         self.name = name
         self.criteria = criteria
         self.spent = Spent()

@@ -19,20 +19,17 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from eval.making.prompts import Prompt
 from eval.metrics.answers import normalise
 from eval.runs.run import drop_partial_line, write_atomically
-from eval.types import Watch
+from eval.types import ChatModel, Watch
 from graph.models.calls import Completion, ModelFailed, Unreachable
 from graph.models.json_replies import UnusableReply, ask_for_json
 from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
 
 MAX_TOKENS = 1024
 """Most tokens of a reply; an event of 300 words takes some 500, ten relationships 700."""
@@ -76,27 +73,17 @@ _PART = TypeAdapter(Part)
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """What the files of a benchmark hold, by kind, what was left out, and why some parts could not be made."""
-
-    counts: Mapping[str, int]
-    replies: int
-    left_out: Mapping[str, int]
-    failed: Sequence[str]
-
-
 @dataclass(slots=True)
 class Generation:
     """One run that makes the parts of a benchmark in a folder, as far as it lacks them.
 
-    `make` may be called for several kinds of parts; `account` and `nothing` speak of all of them.
+    `make` may be called for several kinds of parts; all of them, and why some could not be made, are kept here.
     """
 
     folder: Path
     plan: GenerationPlan
     prompts: Mapping[str, Prompt]
-    model: BaseChatModel
+    model: ChatModel
     watch: Watch
     parts: list[Part] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
@@ -138,13 +125,9 @@ class Generation:
         """Write a file of the benchmark as JSON."""
         write_atomically(self.folder / name, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
-    def account(self, counts: Mapping[str, int]) -> Generated:
-        """The account of what was made, with what the files hold."""
-        return Generated(counts, sum(part["replies"] for part in self.parts), self._left_out(), self.failed)
-
     def nothing(self, what: str) -> MemoirError:
         """The error that nothing came out that can be asked, with the reasons."""
-        return MemoirError(f"no {what} was made{_in_brackets(self._left_out(), self.failed)}. Try a larger model")
+        return MemoirError(f"no {what} was made{_in_brackets(self.left_out(), self.failed)}. Try a larger model")
 
     def _open_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -154,7 +137,7 @@ class Generation:
             raise MemoirError(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
         write_atomically(file, text.encode())
 
-    def _left_out(self) -> Mapping[str, int]:
+    def left_out(self) -> Mapping[str, int]:
         """What was left out over all parts, the most frequent first."""
         return dict(sum((Counter(part["left_out"]) for part in self.parts), Counter[str]()).most_common())
 

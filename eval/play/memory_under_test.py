@@ -1,13 +1,10 @@
 """The memory under test: a fresh bank, filled through the same `remember` as a chat, and asked as of a date."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, sort_by_time_and_digest
 from eval.play.models import Models
@@ -20,7 +17,7 @@ from eval.play.systems.registry import open_system
 from eval.play.understanding.time_range import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.runs.run import read_before
-from eval.types import Costs, Gold, History, Prediction, Probe
+from eval.types import ChatModel, Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
@@ -35,9 +32,6 @@ from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
 from memory.search.indexer import embed_all
 from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 DEPTH = 1000
 """Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
@@ -301,7 +295,7 @@ def _span(memory: Memory) -> TimeSpan | None:
     return TimeSpan(start, start + DAY)
 
 
-def _reading_method(model: BaseChatModel) -> Method:
+def _reading_method(model: ChatModel) -> Method:
     """The papers' method that questions are read with: without notes on this CPU, where they take minutes."""
     return "direct" if isinstance(model, LocalModel) and model.weights.on_cpu else "con"
 

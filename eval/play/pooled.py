@@ -5,8 +5,6 @@ histories share, the same words at the same time, is stored once and is evidence
 what the first stored. A question still sees only what was said before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -6,14 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from eval.types import Costs
+from eval.types import ChatModel, Costs
 from memory import read_table
 from memory.embedding.embedder import Embedder
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 MEMOIR = "memoir"
 """The name of the program's own memory."""
@@ -77,7 +74,7 @@ class MemorySystem(Protocol):
 class Chat:
     """The chat model of the experiment, if one is set, for a memory to use; what that costs adds to `costs`."""
 
-    def __init__(self, model: BaseChatModel | None, costs: Costs) -> None:
+    def __init__(self, model: ChatModel | None, costs: Costs) -> None:
         self.model, self.costs = model, costs
         self._replies: dict[str, str] = {}
 

@@ -1,20 +1,15 @@
 """Let a chat model read which time a question asks about (LongMemEval, Wu et al. 2025, section 5.4 and appendix D)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
+from eval.types import ChatModel
 from graph.models.calls import Completion, Messages
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from memory.dates.expressions import TimeExpression
 from memory.types import TimeSpan
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 # The form has "D" where an example would have a date, which a small model copies, whatever the question.
 INSTRUCTION = """\
@@ -42,7 +37,7 @@ class TimeRange:
     fallback: bool = False
 
 
-def read_time_range(question: str, asked_at: datetime, model: BaseChatModel) -> TimeRange:
+def read_time_range(question: str, asked_at: datetime, model: ChatModel) -> TimeRange:
     """Ask which time a question is about; no time if the model names none, or what it replies is no range of days.
 
     Raises:

@@ -4,8 +4,6 @@ What the weights do not change is computed once a probe: the parsed message, the
 each memory, and the memories. Scoring, reranking and the time filter run anew, as the nodes of the pipeline.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 from collections import defaultdict
@@ -16,11 +14,12 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from langgraph.runtime import Runtime
 from numpy.typing import NDArray
+from sqlite_utils import Database
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scoring, score_evidence
@@ -41,9 +40,6 @@ from memory.errors import MemoirError
 from memory.search.scoring import Candidates, SearchSettings, Subject
 from memory.search.searcher import Searcher, View
 from memory.types import Memory
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 DEPTH = 50
 """Memories of each store that are ranked: enough for the ten best turns, and to see the five best sessions."""

@@ -30,7 +30,7 @@ from typing import Any
 
 from eval.benchmarks.dialsim.generation.script import Quiz, Scene, Show, read_quizzes, read_show
 from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
-from eval.making.generation import Generated, Generation, Part, Writer, leave_out_if
+from eval.making.generation import Generation, Part, Writer, leave_out_if
 from eval.making.quads import Quad, folded
 from eval.making.questions import DONT_KNOW, MOMENT, questions
 from eval.play.simulation.names import DEFAULT
@@ -71,8 +71,8 @@ class Question:
     evidence: Sequence[str] = ()
 
 
-def generate(generation: Generation, script: Path, quiz: Path | None) -> Generated:
-    """Make what the folder lacks: facts of each session, evidence of each quiz question, styles; then the files.
+def generate(generation: Generation, script: Path, quiz: Path | None) -> dict[str, int]:
+    """Make the facts of sessions, evidence and styles that the folder lacks; return what the files hold, by kind.
 
     Raises:
         MemoirError: the script or the quiz cannot be read, the folder was made by another plan, the model does
@@ -95,13 +95,12 @@ def generate(generation: Generation, script: Path, quiz: Path | None) -> Generat
     for name, content in _files(show, asked, styles).items():
         generation.write(f"{show.name}_{name}.json", content)
     of_part = Counter(question.part for question in asked)
-    counts = {
+    return {
         "relations": sum(len(part["facts"]) for part in stated),
         "questions from them": of_part[GRAPH],
         "questions from quizzes": of_part[FAN],
         "questions in a style": sum(question.text in styles[question.place] for question in asked),
     }
-    return generation.account(counts)
 
 
 def _digest(show: Show, quizzes: Sequence[Quiz]) -> str:

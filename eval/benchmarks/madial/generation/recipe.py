@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
-from eval.making.generation import Generated, Generation, Part, Writer, leave_out_if
+from eval.making.generation import Generation, Part, Writer, leave_out_if
 from eval.runs.run import write_atomically
 from memory import read_table
 
@@ -30,8 +30,8 @@ MOST_SUITABLE = 7
 """Most memories that suit a dialogue (section 3.3.1)."""
 
 
-def generate(generation: Generation, users: int) -> Generated:
-    """Make the users that the folder lacks, then the files.
+def generate(generation: Generation, users: int) -> dict[str, int]:
+    """Make the users that the folder lacks, then the files; return what these hold, by kind.
 
     Raises:
         MemoirError: the folder was made by another plan, the model does not reply, or no dialogue was made.
@@ -50,7 +50,7 @@ def generate(generation: Generation, users: int) -> Generated:
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         write_atomically(generation.folder / name, text.encode())
     counts = {"users": len(made), "memories": len(memories)}
-    return generation.account(counts | {f"{kind} dialogues": recall[kind] for kind in KINDS["dialogues"]})
+    return counts | {f"{kind} dialogues": recall[kind] for kind in KINDS["dialogues"]}
 
 
 def _make_user(number: int, writer: Writer) -> Part:
