@@ -9,8 +9,6 @@ within `leave_out` it is counted, and the next item is made; elsewhere the part 
 reached (`Unreachable`), the run ends, and the same command goes on later.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter, defaultdict
@@ -88,7 +86,7 @@ class Generation:
     parts: list[Part] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
-    def make(self, kind: str, items: Sequence[Item], make: Callable[[Item, Writer], Part]) -> list[Part]:
+    def make(self, kind: str, items: Sequence[Item], make: "Callable[[Item, Writer], Part]") -> list[Part]:
         """Make a part of each item. Those that cannot be made are missing.
 
         Raises:

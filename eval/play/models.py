@@ -1,7 +1,5 @@
 """The models of a replay: embeddings that all runs and processes cache by model and text, classifiers, chat model."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time
@@ -109,7 +107,7 @@ class Models:
 
     embedder: CachedEmbedder
     classifier: Classifier
-    chat: ChatModel | None = None
+    chat: "ChatModel | None" = None
     kinds: TrainedKinds | None = None
 
 

@@ -243,11 +243,6 @@ def conditions() -> dict[str, str]:
     }
 
 
-def to_text(figures: Sequence[SpeedFigure]) -> str:
-    """The table, after lines on where and how it was measured."""
-    return "\n".join([*(f"{name}: {text}" for name, text in conditions().items()), "", _table(figures)])
-
-
 def to_markdown(figures: Sequence[SpeedFigure]) -> str:
     """The table, after a paragraph on where and how it was measured."""
     return f"{'; '.join(conditions().values())}\n\n{_table(figures)}"

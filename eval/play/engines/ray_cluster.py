@@ -5,8 +5,6 @@ code from the driver; the libraries must be installed on every node. The address
 without it, the cluster that `ray start` started on this machine is used, or one is started that ends with the run.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys
@@ -14,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from eval.play.engines.schedule import Replayer, Worker
 from eval.runs.experiment import Experiment
@@ -64,7 +62,7 @@ class RayCluster:
         self._gpus = 1 if experiments[0].pipeline.model.startswith("hf:") else 0
         self._actors: list[Any] = []
 
-    def __enter__(self) -> RayCluster:
+    def __enter__(self) -> Self:
         _check_address(os.environ.get("RAY_ADDRESS", ""))
         with ExitStack() as context:
             context.enter_context(redirect_stdout(sys.stderr))  # where Ray prints that a node died

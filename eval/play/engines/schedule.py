@@ -1,7 +1,5 @@
 """Give histories to workers, and give a history to another worker where one is killed; workers on this machine."""
 
-from __future__ import annotations
-
 import logging
 import math
 import multiprocessing
@@ -18,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from eval.play.models import Models, load_models
 from eval.play.replay import Outcome, Task, replay
@@ -54,7 +52,7 @@ class Engine(Protocol):
     deaths: tuple[type[Exception], ...]
     attempts: int
 
-    def __enter__(self) -> Engine: ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...
 
@@ -218,7 +216,7 @@ class Processes:
         self._context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
         self._pools: list[ProcessPoolExecutor] = []
 
-    def __enter__(self) -> Processes:
+    def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="memoir-replay-")
         self._lifeline, self._our_end = self._context.Pipe(duplex=False)
         return self

@@ -1,7 +1,5 @@
 """What a memory system must do to be tested: remember sessions, and search them as of a moment."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -74,7 +72,7 @@ class MemorySystem(Protocol):
 class Chat:
     """The chat model of the experiment, if one is set, for a memory to use; what that costs adds to `costs`."""
 
-    def __init__(self, model: ChatModel | None, costs: Costs) -> None:
+    def __init__(self, model: "ChatModel | None", costs: Costs) -> None:
         self.model, self.costs = model, costs
         self._replies: dict[str, str] = {}
 

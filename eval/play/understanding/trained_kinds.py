@@ -8,13 +8,11 @@ Its folder holds a sequence classifier of transformers with its tokenizer, and a
 what it remembers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -54,7 +52,7 @@ class TrainedKinds:
     training: Training
 
     @classmethod
-    def load(cls, folder: Path) -> TrainedKinds:
+    def load(cls, folder: Path) -> Self:
         """Load a classifier that `save` wrote; raises `MemoirError` if the folder has none."""
         training = read_record(folder)
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
