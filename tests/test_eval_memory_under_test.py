@@ -15,7 +15,6 @@ from eval.metrics.answers import verdict
 from eval.metrics.evidence import Scoring
 from eval.metrics.scores import score
 from eval.play import memory_under_test
-from eval.play.ids import Leak
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.prediction import RANKED, trim_ranking
@@ -126,7 +125,7 @@ def test_nothing_is_remembered_of_a_probe(played):
 
 def test_a_memory_that_holds_the_gold_id_stops_the_run(played):
     leak = MemoryDraft("world", "See answer_77aa_1 for this.", said_at=FIRST, external_id="m")
-    with pytest.raises(Leak, match="answer_77aa"):
+    with pytest.raises(MemoirError, match="answer_77aa"):
         played(life(memories=(leak,)))
 
 
@@ -134,7 +133,7 @@ def test_a_session_that_keeps_its_gold_name_stops_the_run(played, monkeypatch):
     monkeypatch.setattr(
         memory_under_test.BenchmarkIds, "hide", lambda self, kind, name: self._originals.setdefault(name, name)
     )
-    with pytest.raises(Leak, match="answer_77"):
+    with pytest.raises(MemoirError, match="answer_77"):
         played()
 
 
@@ -150,7 +149,7 @@ def test_a_hit_from_after_the_probe_stops_the_run(played, monkeypatch):
     search = memory._searcher.search
     later = ASKED + timedelta(days=400)
     monkeypatch.setattr(memory._searcher, "search", lambda who, views, as_of, *rest: search(who, views, later, *rest))
-    with pytest.raises(Leak, match="after it was asked"):
+    with pytest.raises(MemoirError, match="after it was asked"):
         asked(memory)
 
 

@@ -9,7 +9,6 @@ import pytest
 from eval.__main__ import main
 from eval.metrics.evidence import Scoring
 from eval.metrics.scores import score
-from eval.play.ids import Leak
 from eval.play.models import load_models
 from eval.play.pooled import POOLED, pool
 from eval.play.replay import Task, replay
@@ -141,7 +140,7 @@ def test_no_id_of_a_benchmark_is_in_the_banks_file(asked, monkeypatch):
 
 def test_an_id_of_evidence_in_what_is_told_stops_the_run(asked):
     telling = session("plain_7", 40, [("Tilde", "See answer_77aa for more.")])
-    with pytest.raises(Leak, match="answer_77aa"):
+    with pytest.raises(MemoirError, match="answer_77aa"):
         asked(ANA, replace(BO, sessions=(ELSEWHERE, telling)))
 
 

@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -71,18 +71,18 @@ class Agreement:
     alpha: float | None = None
 
 
+@dataclass
 class Judge:
     """Judges answers with one chat model; `name` signs its verdicts, `cache` is an SQLite file.
 
     Processes may share the cache. With `criteria`, each answer is scored by these, too, which takes one more reply.
     """
 
-    def __init__(self, model: ChatModel, name: str, cache: Path, criteria: Sequence[Criterion] = ()) -> None:
-        self.name = name
-        self.criteria = criteria
-        self.spent = Spent()
-        self._model = model
-        self._cache = cache
+    model: ChatModel
+    name: str
+    cache: Path
+    criteria: Sequence[Criterion] = ()
+    spent: Spent = field(default_factory=Spent)
 
     def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
         """Judge an answer; where the judge gives no verdict, the reply or the reason is kept in its place.
@@ -132,7 +132,7 @@ class Judge:
             self.spent.cached += 1
             return str(cached[0])
         self.spent.asked += 1
-        reply = complete(self._model, prompt, schema=schema, max_tokens=max_tokens)
+        reply = complete(self.model, prompt, schema=schema, max_tokens=max_tokens)
         self.spent.tokens_in += reply.tokens_in
         self.spent.tokens_out += reply.tokens_out
         with self._open() as cache:
@@ -144,8 +144,8 @@ class Judge:
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Open the cache for one use, so that processes can share it."""
         try:
-            self._cache.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._cache, timeout=BUSY_SECONDS, isolation_level=None)) as cache:
+            self.cache.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.cache, timeout=BUSY_SECONDS, isolation_level=None)) as cache:
                 cache.execute(
                     "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, reply TEXT, "
                     "tokens_in INTEGER, tokens_out INTEGER) STRICT"
@@ -153,7 +153,7 @@ class Judge:
                 yield cache
         except (sqlite3.Error, OSError) as fault:
             raise MemoirError(
-                f"{self._cache}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
+                f"{self.cache}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
                 "run's own file. Free disk space, wait for the other process, or move the file away to start a new one"
             ) from fault
 

@@ -89,8 +89,7 @@ class Generation:
     def make(self, kind: str, items: Sequence[Item], make: "Callable[[Item, Writer], Part]") -> list[Part]:
         """Make a part of each item. Those that cannot be made are missing.
 
-        Raises:
-            MemoirError: the folder was made by another plan, a part is damaged, or the model does not reply.
+        Raises `MemoirError` if the folder was made by another plan, a part is damaged, or the model does not reply.
         """
         self._open_folder()
         place = self.folder / f"{kind}s"
@@ -241,8 +240,7 @@ class Writer:
     def score(self, name: str, too_low: str, **data: object) -> int:
         """Return the score from 0 to 10 that the model gives by the prompt of a name.
 
-        Raises:
-            LeftOut: it is below the threshold, for the reason `too_low`, or there is no usable reply.
+        Raises `LeftOut` if it is below the threshold, for the reason `too_low`, or there is no usable reply.
         """
         score = int(self.ask(name, **data).score)
         leave_out_if(score < self.plan.threshold, too_low)

@@ -18,18 +18,14 @@ from graph.models.json_replies import StrictReply, quoted
 from memory import read_table
 
 
-def one_line(text: str) -> str:
-    """The text without line breaks, and without spaces at its ends or twice."""
-    return " ".join(text.split())
-
-
 def _bound(**limits: int) -> Any:  # noqa: ANN401  # of what pydantic's functions return
     """Bounds in the schema alone: what a model without a grammar writes beyond them is not refused."""
     return Field(json_schema_extra=dict(limits))
 
 
 def _text(most: int) -> Any:  # noqa: ANN401  # a type
-    return Annotated[str, AfterValidator(one_line), _bound(maxLength=most)]
+    """A text without line breaks, and without spaces at its ends or twice."""
+    return Annotated[str, AfterValidator(lambda text: " ".join(text.split())), _bound(maxLength=most)]
 
 
 TYPES: Mapping[str, Any] = {

@@ -23,10 +23,6 @@ LONGEST_WORD = 4
 """An id of at most so many characters ("D1:3", "7") may occur in a text by chance."""
 
 
-class Leak(MemoirError):
-    """Something that gives the answer away would have reached the pipeline; the run would measure nothing."""
-
-
 def hide_persona(draft: PersonaDraft) -> PersonaDraft:
     """Drop the persona's id, and its name if the id is part of it."""
     is_named_after_id = draft.external_id and draft.external_id in draft.name
@@ -123,15 +119,17 @@ def sort_by_time_and_digest(sessions: Iterable[SessionDraft]) -> list[SessionDra
 
 
 def check_stored(golds: Sequence[Gold], sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -> None:
-    """Check that nothing to be stored holds an id of the evidence; raises `Leak` if something does."""
+    """Check that nothing to be stored holds an id of the evidence; raises `MemoirError` if something does."""
     ids = {i for gold in golds for i in (*gold.turns, *gold.sessions, *gold.items)}
     telling = [i for i in ids if len(i) > LONGEST_WORD and any(c.isdigit() for c in i) and not i.isdigit()]
     for where, names, text in _stored(sessions, memories):
         for gold_id in telling:
             if gold_id in names or gold_id in text:
-                raise Leak(f"{where} would be stored with {gold_id!r} in it, the id of evidence; nothing was asked")
+                raise MemoirError(
+                    f"{where} would be stored with {gold_id!r} in it, the id of evidence; nothing was asked"
+                )
         if named := ids & set(names.split("\n")):
-            raise Leak(f"{where} would be stored under {named.pop()!r}, the id of evidence; nothing was asked")
+            raise MemoirError(f"{where} would be stored under {named.pop()!r}, the id of evidence; nothing was asked")
 
 
 def _stored(sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -> Iterable[tuple[str, str, str]]:
@@ -145,7 +143,9 @@ def _stored(sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -
 
 
 def check_hits(hits: Sequence[Hit], asked_at: datetime) -> None:
-    """Check that nothing said after a probe was found for it; raises `Leak` if something was."""
+    """Check that nothing said after a probe was found for it; raises `MemoirError` if something was."""
     for hit in hits:
         if hit.memory.said_at is not None and hit.memory.said_at > asked_at:
-            raise Leak(f"memory {hit.memory.id} was said {hit.memory.said_at}, after it was asked for ({asked_at})")
+            raise MemoirError(
+                f"memory {hit.memory.id} was said {hit.memory.said_at}, after it was asked for ({asked_at})"
+            )

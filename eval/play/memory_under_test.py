@@ -17,13 +17,13 @@ from eval.play.systems.registry import open_system
 from eval.play.understanding.time_range import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.runs.run import read_before
-from eval.types import ChatModel, Costs, Gold, History, Prediction, Probe
+from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.models.faults import UnknownModel
 from graph.models.local_model import LocalModel
-from graph.settings import Method, PipelineSettings, RerankSettings
+from graph.settings import PipelineSettings, RerankSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import select_session
@@ -76,7 +76,9 @@ class MemoryUnderTest:
         self.costs = self._chat.costs = costs
         settings = pipeline_settings(experiment)
         if self.models.chat is not None and settings.method == "auto":
-            settings = replace(settings, method=_reading_method(self.models.chat), check="none")
+            # Notes take minutes where the model runs on this CPU.
+            is_slow = isinstance(self.models.chat, LocalModel) and self.models.chat.weights.on_cpu
+            settings = replace(settings, method="direct" if is_slow else "con", check="none")
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
 
@@ -93,7 +95,7 @@ class MemoryUnderTest:
     def remember(self, sessions: Iterable[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
         """Store sessions, in order of time, and memories that no session said; skip what is stored already.
 
-        Raises `Leak` if something to be stored names the evidence.
+        Raises `MemoirError` if something to be stored names the evidence.
         """
         ordered = sort_by_time_and_digest(sessions) if self._is_remembered("dialogue") else ()
         drafts = [draft for session in ordered if (draft := self._rewrite(session)).turns]
@@ -184,7 +186,7 @@ class MemoryUnderTest:
         extractive reader does not: its answer is matched to them.
 
         Raises:
-            Leak: a memory was found that was said after the probe's date.
+            MemoirError: a memory was found that was said after the probe's date.
             ModelFailed: the chat model does not answer. Another reader's answer would be no measurement of it.
             MemoirError: the benchmark gives the probe nothing in the setting of the experiment.
         """
@@ -293,11 +295,6 @@ def _span(memory: Memory) -> TimeSpan | None:
         return memory.event
     start = memory.said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return TimeSpan(start, start + DAY)
-
-
-def _reading_method(model: ChatModel) -> Method:
-    """The papers' method that questions are read with: without notes on this CPU, where they take minutes."""
-    return "direct" if isinstance(model, LocalModel) and model.weights.on_cpu else "con"
 
 
 def pipeline_settings(experiment: Experiment) -> PipelineSettings:

@@ -36,9 +36,8 @@ def write(run: Run, file: Path, name: str = "") -> tuple[str, int]:
 
     Text is escaped to ASCII, since the authors' scripts open their input in the machine's preferred encoding.
 
-    Raises:
-        MemoirError: the format is of another benchmark, none is named and the benchmark has none of its own, or the run
-            has more than the file can hold.
+    Raises `MemoirError` if the format is of another benchmark, none is named and the benchmark has none of its own, or
+    the run has more than the file can hold.
     """
     benchmark = run.spec.benchmark
     name = name or next((each for each, found in FORMATS.items() if found.benchmark == benchmark), "")

@@ -40,8 +40,7 @@ class TimeRange:
 def read_time_range(question: str, asked_at: datetime, model: ChatModel) -> TimeRange:
     """Ask which time a question is about; no time if the model names none, or what it replies is no range of days.
 
-    Raises:
-        ModelFailed: the model does not answer.
+    Raises `ModelFailed` if the model does not answer.
     """
     replies: list[Completion] = []
     try:

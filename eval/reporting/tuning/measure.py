@@ -187,7 +187,7 @@ def _grid(found: Tuning) -> str:
     rows = []
     for trial in found.trials:
         chosen = trial.value == found.in_view[trial.name]
-        change = "+" if chosen else f"{100 * trial.change.value:+.2f} ± {100 * trial.change.error:.2f}"
+        change = "+" if chosen else f"{100 * trial.change:+.2f} ± {100 * trial.error:.2f}"
         figures = [_points(trial.figures[benchmark]) for benchmark in benchmarks]
         rows.append([_short(trial.name), _value(trial.value), _points(trial.figure), change, *figures])
     return markdown_table(rows, ["constant", "value", "mean", "change", *benchmarks])

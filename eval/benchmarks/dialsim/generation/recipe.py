@@ -74,9 +74,8 @@ class Question:
 def generate(generation: Generation, script: Path, quiz: Path | None) -> dict[str, int]:
     """Make the facts of sessions, evidence and styles that the folder lacks; return what the files hold, by kind.
 
-    Raises:
-        MemoirError: the script or the quiz cannot be read, the folder was made by another plan, the model does
-            not reply, or no question was made.
+    Raises `MemoirError` if the script or the quiz cannot be read, the folder was made by another plan, the model does
+    not reply, or no question was made.
     """
     show = read_show(script)
     quizzes = read_quizzes(quiz, show) if quiz else []

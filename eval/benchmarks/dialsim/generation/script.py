@@ -73,8 +73,7 @@ class Quiz(BaseModel):
 def read_show(path: Path) -> Show:
     """Read a script, or a folder of scripts, one for each episode in the order of their names.
 
-    Raises:
-        MemoirError: there is no script, or a line is under no date.
+    Raises `MemoirError` if there is no script, or a line is under no date.
     """
     files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
     scenes, lines = list[Scene](), Counter[str]()
@@ -130,8 +129,7 @@ def _line(turn: TurnDraft) -> str:
 def read_quizzes(file: Path, show: Show) -> list[Quiz]:
     """Read a JSON list of quiz questions.
 
-    Raises:
-        MemoirError: it is no such list, or a question's episode or answer is not there.
+    Raises `MemoirError` if it is no such list, or a question's episode or answer is not there.
     """
     try:
         quizzes = TypeAdapter(list[Quiz]).validate_json(file.read_bytes())

@@ -78,9 +78,8 @@ def draw_attribute(seed: int, number: int) -> Attribute:
 def generate(generation: Generation, attributes: int) -> dict[str, int]:
     """Make the users that the folder lacks, one for each attribute, then the files; return what these hold, by kind.
 
-    Raises:
-        MemoirError: there are not so many attributes, the folder was made by another plan, the model does not
-            reply, or no question was made.
+    Raises `MemoirError` if there are not so many attributes, the folder was made by another plan, the model does not
+    reply, or no question was made.
     """
     if attributes > len(ONTOLOGY):
         raise MemoirError(f"there are {len(ONTOLOGY)} attributes, and {attributes} are asked for")

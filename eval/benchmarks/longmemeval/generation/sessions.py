@@ -133,8 +133,7 @@ def draw_moment(day: date, draw: Random) -> datetime:
 def read_days(texts: Sequence[str], today: date) -> list[date]:
     """The days that a model gave.
 
-    Raises:
-        LeftOut: one cannot be read, is not in the year before today, or comes twice.
+    Raises `LeftOut` if one cannot be read, is not in the year before today, or comes twice.
     """
     days = [day for text in texts if (day := parse_day(text))]
     leave_out_if(len(days) < len(texts), "a day that cannot be read")

@@ -33,8 +33,7 @@ MOST_SUITABLE = 7
 def generate(generation: Generation, users: int) -> dict[str, int]:
     """Make the users that the folder lacks, then the files; return what these hold, by kind.
 
-    Raises:
-        MemoirError: the folder was made by another plan, the model does not reply, or no dialogue was made.
+    Raises `MemoirError` if the folder was made by another plan, the model does not reply, or no dialogue was made.
     """
     made = generation.make("user", range(1, users + 1), _make_user)
     recall = Counter(dialogue["recall"] for user in made for dialogue in user["dialogues"])
@@ -56,8 +55,7 @@ def generate(generation: Generation, users: int) -> dict[str, int]:
 def _make_user(number: int, writer: Writer) -> Part:
     """Make a user; what cannot be used or scores low is left out and counted.
 
-    Raises:
-        LeftOut: there is no usable profile, or no memory.
+    Raises `LeftOut` if there is no usable profile, or no memory.
     """
     writer.begin("profile")
     taken = [user["name"] for user in writer.finished]

@@ -74,8 +74,7 @@ PARTNERS = "romantic partners"
 def generate(generation: Generation, personas: int) -> dict[str, int]:
     """Make the personas that the folder lacks, then the benchmark's two files; return what these hold, by kind.
 
-    Raises:
-        MemoirError: the folder was made by another plan, the model does not reply, or no question was made.
+    Raises `MemoirError` if the folder was made by another plan, the model does not reply, or no question was made.
     """
     made = generation.make("persona", range(1, personas + 1), _make_persona)
     asked = [{persona["name"]: persona["questions"]} for persona in made if any(persona["questions"].values())]
