@@ -201,14 +201,6 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Criterion:
-    """Something that a judge scores an answer by, from 0 to 1: its name, and what the scores mean."""
-
-    name: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether an answer is right, and who judged it; `reply` is a judge's reply, if any.
 

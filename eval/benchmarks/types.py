@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 from eval.metrics.evidence import Scoring
 from eval.runs.experiment import Experiment, with_settings
-from eval.types import Criterion, History
+from eval.types import History
 from graph.models.registry import is_named
 from memory import read_table
 from memory.search.scoring import FACTORS
@@ -98,7 +98,8 @@ class Published:
 class Benchmark:
     """A benchmark: how it is read and scored, also by a judge, its tables, and what others published on it.
 
-    `load_as_authors` reads the questions as the authors' program asks them, where that differs.
+    `load_as_authors` reads the questions as the authors' program asks them, where that differs. `criteria` are what a
+    judge scores an answer by, from 0 to 1, each with what the scores mean.
     """
 
     name: str
@@ -108,7 +109,7 @@ class Benchmark:
     scoring: Scoring
     presets: tuple[Preset, ...] = ()
     published_figures: tuple[Published, ...] = ()
-    criteria: tuple[Criterion, ...] = ()
+    criteria: Mapping[str, str] = field(default_factory=dict, hash=False)
     load_as_authors: Callable[[Path], Iterator[History]] | None = None
 
     def published(self, metrics: Iterable[str]) -> tuple[Published, ...]:
@@ -147,7 +148,7 @@ def declare(
             for run in (json.loads(published.read_text("utf-8")) if published.exists() else ())
             for metric, value in run["values"].items()
         ),
-        tuple(Criterion(*each) for each in file["criteria"].items()),
+        file["criteria"],
         partial(adapter.load, as_authors=True) if asks_as_authors else None,
     )
 

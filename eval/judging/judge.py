@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eval.judging import rubric
-from eval.types import ChatModel, Criterion, Prediction, Probe, Verdict
+from eval.types import ChatModel, Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
 from graph.models.json_replies import REASONING, quoted
 from memory.errors import MemoirError
@@ -81,7 +81,7 @@ class Judge:
     model: ChatModel
     name: str
     cache: Path
-    criteria: Sequence[Criterion] = ()
+    criteria: Mapping[str, str] = field(default_factory=dict)
     spent: Spent = field(default_factory=Spent)
 
     def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
@@ -96,7 +96,7 @@ class Judge:
             return Verdict("unscored", self.name, "there is no gold answer to compare with")
         if prediction.unreadable:
             reason, score = "the reader's reply could not be read", 0.0 if by_rubric else None
-            return Verdict("wrong", self.name, reason, score, dict.fromkeys((c.name for c in self.criteria), 0.0))
+            return Verdict("wrong", self.name, reason, score, dict.fromkeys(self.criteria, 0.0))
         verdict = self._verdict(probe, prediction)
         if verdict.state == "unscored" or not self.criteria:
             return verdict

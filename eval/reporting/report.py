@@ -77,7 +77,7 @@ def report(run: Run) -> Report:
     by_model = run.spec.settings.get("reader") == "auto" and is_named(str(run.spec.settings.get("model", "")))
     judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != RULE]
     by_judge = ["rubric_score"] if any(s.probe.gold.rubric for s in samples) else []
-    by_judge += [criterion.name for criterion in benchmark.criteria]
+    by_judge += benchmark.criteria
     return Report(
         run.name,
         benchmark.name,

@@ -21,7 +21,7 @@ from eval.play.replay import count_asked
 from eval.play.systems import registry
 from eval.play.understanding.trained_kinds import read_record
 from eval.runs.experiment import Experiment, with_settings
-from eval.runs.halves import Half, half_folder, in_half, in_sample
+from eval.runs.halves import FOLDERS, Half, in_half, in_sample
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Runs, Spec, read_before
 from eval.settings import EvalSettings
@@ -109,7 +109,8 @@ class Evaluator:
         """The file or folder that a request reads; raises `NoData` if the files were not found."""
         benchmark = benchmarks.find(request.benchmark)
         path = self.data_of(benchmark, request.data)
-        return half_folder(benchmark.name, path, request.half) if request.half else path
+        of_halves = FOLDERS.get(benchmark.name, {})
+        return path.with_name(of_halves[request.half]) if request.half in of_halves else path
 
     def histories(self, request: RunRequest) -> Iterator[History]:
         """Read the histories of a request, or pool them into one; with what a run found, the probes that it asked.

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
-from pathlib import Path
 from typing import Literal
 
 from eval.types import History, Probe
@@ -18,7 +17,7 @@ Half = Literal["tuning", "reporting"]
 HALVES: tuple[Half, ...] = ("tuning", "reporting")
 
 FOLDERS: dict[str, dict[Half, str]] = {"conversations": {"tuning": "development", "reporting": "reported"}}
-"""The benchmarks with a folder for each half."""
+"""The benchmarks with a folder for each half, which are neighbours."""
 
 
 def half_of(*names: str) -> Half:
@@ -53,11 +52,6 @@ def in_sample(read: Callable[[], Iterator[History]], size: int) -> Iterator[Hist
     chosen = {order[(2 * n + 1) * len(order) // (2 * count)][1::2] for n in range(count)}
     for history in read():
         yield replace(history, probes=tuple(p for p in history.probes if (history.id, p.id) in chosen))
-
-
-def half_folder(benchmark: str, folder: Path, half: Half) -> Path:
-    """The folder of one half's files: a neighbour of `folder` where the benchmark is split by folder, else `folder`."""
-    return folder.with_name(FOLDERS[benchmark][half]) if benchmark in FOLDERS else folder
 
 
 def evidence_session(probe: Probe) -> str:
