@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from eval.play.engines import schedule
 from eval.play.execute import execute
 from eval.play.replay import Task
 from eval.reporting.report import report
-from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
-from eval.runs.experiment import Experiment, with_settings
+from eval.runs.evaluator import OWN_FILES, Evaluator
+from eval.runs.experiment import Experiment, RunRequest, with_settings
 from eval.runs.run import RunIsBusy
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
@@ -294,7 +294,7 @@ def test_as_many_probes_are_told_of_as_a_simulation_will_ask(evaluator, embedder
 
 
 def test_a_command_that_waits_for_its_first_worker_says_so_once(monkeypatch, caplog):
-    class FullCluster:
+    class FullCluster(nullcontext):
         """Its workers never begin."""
 
         deaths, attempts = (), 1

@@ -11,8 +11,8 @@ import pytest
 from eval.__main__ import main
 from eval.play.engines.ray_cluster import cache_of_node
 from eval.reporting.report import report
-from eval.runs.evaluator import Evaluator, RunRequest
-from eval.runs.experiment import Experiment, with_settings
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import Experiment, RunRequest, with_settings
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
 from support.short_lives import write_short_lives

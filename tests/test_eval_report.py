@@ -13,8 +13,8 @@ from eval.play.replay import Task, replay
 from eval.reporting import compare, render
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import report
-from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
-from eval.runs.experiment import Experiment, with_settings
+from eval.runs.evaluator import OWN_FILES, Evaluator
+from eval.runs.experiment import Experiment, RunRequest, with_settings
 from eval.runs.run import HistoryCosts, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import Costs, Gold, Prediction, Probe, RankedHit, Sample, Verdict

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.runs.evaluator import RunRequest
-from eval.runs.experiment import Experiment, with_settings
+from eval.runs.experiment import Experiment, RunRequest, with_settings
 from eval.tab.runner import Plan, Runner
 from memory.errors import MemoirError
 

@@ -28,8 +28,8 @@ from eval.reporting.tuning.choice import (
     with_constants,
 )
 from eval.reporting.tuning.players import RetrievalUnderTest
-from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
-from eval.runs.experiment import Experiment, with_settings
+from eval.runs.evaluator import OWN_FILES, Evaluator
+from eval.runs.experiment import Experiment, RunRequest, with_settings
 from eval.runs.halves import HALVES, evidence_session, half_of, in_half
 from eval.settings import EvalSettings
 from eval.types import History

@@ -17,8 +17,8 @@ from eval.rating.model_rater import rate
 from eval.reporting import compare as comparing
 from eval.reporting import exports, render
 from eval.reporting.report import report
-from eval.runs.evaluator import Evaluator, RunRequest
-from eval.runs.experiment import Experiment, changed_settings, combinations, with_settings
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import Experiment, RunRequest, changed_settings, combinations, with_settings
 from eval.runs.run import Run
 from graph.models.registry import chat_model, is_named
 from memory.cli.errors import print_error

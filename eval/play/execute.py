@@ -11,7 +11,7 @@ from eval.play.engines.schedule import Engine, Processes, Schedule
 from eval.play.models import Models, load_models
 from eval.play.replay import Outcome, Task, replay
 from eval.play.systems import registry
-from eval.runs.experiment import Experiment
+from eval.runs.experiment import Experiment, RunRequest
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
 from graph.models.registry import is_local
@@ -28,26 +28,24 @@ def with_label(watch: Watch, label: str) -> Watch:
 
 
 def execute(
-    rows: Sequence[tuple[Run, Experiment]],
+    rows: Sequence[tuple[Run, RunRequest]],
     histories: Iterable[History],
     cache: Path,
     *,
     total: int,
-    jobs: int = 1,
-    engine: str = "local",
     models: Models | None = None,
     stop: Event | None = None,
     watch: Watch = lambda history, done, total: None,
 ) -> None:
     """Replay what the runs have not answered yet, and append each sample to its run.
 
-    Their experiments store the same (`Experiment.storing`), and each history is stored once for all of them.
+    Their requests store the same (`Experiment.storing`), and each history is stored once for all of them.
     `histories` are read as needed, so that not all of them need to fit in memory. `cache` is the file of embeddings,
-    `total` the number of all probes of a run. Answers depend neither on `jobs` nor on `engine`: one process replays a
+    `total` the number of all probes of a run. Answers depend neither on jobs nor on the engine: one process replays a
     history from start to end. `models` are used in this process. `stop` is checked between probes, and `watch` called
     after each with its history, the probes answered and those known so far.
     """
-    runs, experiments = [run for run, _ in rows], [experiment for _, experiment in rows]
+    runs, experiments, how = [run for run, _ in rows], [request.experiment for _, request in rows], rows[0][1]
     answered = [run.answered() for run in runs]
     finished = [{c.history for c in run.costs()} for run in runs]
     done = sum(map(len, answered))
@@ -56,11 +54,11 @@ def execute(
     # A pool is one history and reads its file as it goes; a system at an address keeps one history at a time; a local
     # chat model in every process would fill the memory.
     is_single = one.pooled or one.system.startswith(registry.ADDRESS)
-    alone = models is not None or is_single or (engine == "local" and (jobs == 1 or is_local(one.pipeline.model)))
+    is_here = how.engine == "local" and (how.jobs == 1 or is_local(one.pipeline.model))
     outcomes = (
         _replay_here(filter(None, map(task_of, histories)), experiments, models or load_models(one, cache), stop)
-        if alone
-        else _replay_on(ENGINES[engine](experiments, cache, jobs), histories, task_of, stop, jobs)
+        if models is not None or is_single or is_here
+        else Schedule(ENGINES[how.engine](experiments, cache, how.jobs), histories, task_of).outcomes(how.jobs, stop)
     )
     with closing(outcomes):  # ends the processes, also when this one fails
         for row, outcome in outcomes:
@@ -94,10 +92,3 @@ def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models
         if stop.is_set():
             return
         yield from replay(task, experiments, models, stop)
-
-
-def _replay_on(
-    engine: Engine, histories: Iterable[History], task_of: Callable[[History], Task | None], stop: Event, jobs: int
-) -> Outcomes:
-    with engine:
-        yield from Schedule(engine, histories, task_of).outcomes(jobs, stop)

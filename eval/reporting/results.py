@@ -14,8 +14,8 @@ from eval.play.execute import with_label
 from eval.reporting.render import format_figure, format_fraction, markdown_table, rules, sweep_rows
 from eval.reporting.report import Report, report
 from eval.reporting.tuning.choice import FIGURES
-from eval.runs.evaluator import Evaluator, NoData, RunRequest
-from eval.runs.experiment import with_settings
+from eval.runs.evaluator import Evaluator, NoData
+from eval.runs.experiment import RunRequest, with_settings
 from eval.runs.halves import Half
 from eval.runs.provenance import code_version, machine
 from eval.types import Figure, Watch

@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -20,8 +20,8 @@ from eval.play.pooled import pool
 from eval.play.replay import count_asked
 from eval.play.systems import registry
 from eval.play.understanding.trained_kinds import read_record
-from eval.runs.experiment import Experiment, with_settings
-from eval.runs.halves import FOLDERS, Half, in_half, in_sample
+from eval.runs.experiment import Experiment, RunRequest, with_settings
+from eval.runs.halves import FOLDERS, in_half, in_sample
 from eval.runs.provenance import checksum, code_version, versions
 from eval.runs.run import Run, Runs, Spec, read_before
 from eval.settings import EvalSettings
@@ -38,39 +38,6 @@ OWN_FILES = {"memoir": ASSETS / "benchmark", "conversations": ASSETS / "conversa
 
 class NoData(MemoirError):
     """The files of a benchmark are not on this machine."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """Which benchmark to run, on what data and with which settings.
-
-    `limit` asks the first so many probes, `sample` so many that are drawn (`in_sample`), `only` names the histories to
-    play, `half` limits both to the half that tunes or the one that reports. `jobs` processes replay where `engine` says
-    (see `ENGINES`). `afresh` starts a new run where an unfinished one could be resumed; `cold` ignores the cache of
-    embeddings.
-    """
-
-    benchmark: str
-    data: Path | None = None
-    experiment: Experiment = field(default_factory=Experiment)
-    limit: int | None = None
-    sample: int | None = None
-    only: tuple[str, ...] = ()
-    half: Half | None = None
-    jobs: int = 1
-    engine: str = "local"
-    afresh: bool = False
-    cold: bool = False
-
-    @property
-    def portion(self) -> str:
-        """Which probes are asked, in words."""
-        if self.experiment.found_by:
-            return f"those of {Path(self.experiment.found_by).name}"
-        probes = "all" if self.sample is None else f"a sample of {self.sample}"
-        probes = probes if self.limit is None else f"the first {self.limit}" + (f" of {probes}" if self.sample else "")
-        probes += f" of the {self.half} half" if self.half else ""
-        return f"{probes} of {', '.join(self.only)}" if self.only else probes
 
 
 class Evaluator:
@@ -172,6 +139,7 @@ class Evaluator:
         With an `encoder`, a loaded embedding model, everything runs in this process. Raises `RunIsBusy` if another
         process is working on the same run.
         """
+        requests = [replace(each, experiment=_with_quantization(each.experiment)) for each in requests]
         runs, total = self.start_together(requests)
         began(runs, total)
         first, rows = requests[0], dict(zip((run.name for run in runs), zip(runs, requests, strict=True), strict=True))
@@ -184,17 +152,7 @@ class Evaluator:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="memoir-cold-"))
                 cache = Path(folder) / "embeddings.db"
             models = load_models(first.experiment, cache, encoder) if encoder is not None else None
-            execute(
-                [(run, _with_quantization(request.experiment)) for run, request in rows.values()],
-                histories,
-                cache,
-                total=total,
-                jobs=first.jobs,
-                engine=first.engine,
-                models=models,
-                stop=stop,
-                watch=watch,
-            )
+            execute(list(rows.values()), histories, cache, total=total, models=models, stop=stop, watch=watch)
         return runs
 
     def run_rows(self, rows: Mapping[str, RunRequest], watch: Watch) -> dict[str, Run]:

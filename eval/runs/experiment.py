@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from itertools import product
+from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from eval.play.simulation.choices import Answers
 from eval.play.simulation.names import Names
 from eval.play.systems.contract import MEMOIR
+from eval.runs.halves import Half
 from graph.settings import PipelineSettings
 from memory.errors import MemoirError
 from memory.settings import BankSettings
@@ -172,3 +174,36 @@ def _flat(part: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(value, prefix if f.name == "pipeline" else f"{prefix}{f.name}.")
         else:
             yield f"{prefix}{f.name}", value
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """Which benchmark to run, on what data and with which settings.
+
+    `limit` asks the first so many probes, `sample` so many that are drawn (`in_sample`), `only` names the histories to
+    play, `half` limits both to the half that tunes or the one that reports. `jobs` processes replay where `engine` says
+    (see `ENGINES`). `afresh` starts a new run where an unfinished one could be resumed; `cold` ignores the cache of
+    embeddings.
+    """
+
+    benchmark: str
+    data: Path | None = None
+    experiment: Experiment = field(default_factory=Experiment)
+    limit: int | None = None
+    sample: int | None = None
+    only: tuple[str, ...] = ()
+    half: Half | None = None
+    jobs: int = 1
+    engine: str = "local"
+    afresh: bool = False
+    cold: bool = False
+
+    @property
+    def portion(self) -> str:
+        """Which probes are asked, in words."""
+        if self.experiment.found_by:
+            return f"those of {Path(self.experiment.found_by).name}"
+        probes = "all" if self.sample is None else f"a sample of {self.sample}"
+        probes = probes if self.limit is None else f"the first {self.limit}" + (f" of {probes}" if self.sample else "")
+        probes += f" of the {self.half} half" if self.half else ""
+        return f"{probes} of {', '.join(self.only)}" if self.only else probes

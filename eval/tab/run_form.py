@@ -13,8 +13,8 @@ from eval.benchmarks.types import Preset
 from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
 from eval.play.systems import registry
 from eval.play.systems.contract import MEMOIR
-from eval.runs.evaluator import Evaluator, NoData, RunRequest
-from eval.runs.experiment import combinations, with_settings
+from eval.runs.evaluator import Evaluator, NoData
+from eval.runs.experiment import RunRequest, combinations, with_settings
 from eval.tab.runner import Plan, RunStatus
 from eval.tab.screen import CONTROLS, look
 from graph.models.registry import is_named

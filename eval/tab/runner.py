@@ -13,7 +13,8 @@ from itertools import count, groupby
 from typing import Literal
 
 from eval.benchmarks.types import Preset
-from eval.runs.evaluator import Evaluator, RunRequest
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import RunRequest
 from eval.runs.run import Run
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError

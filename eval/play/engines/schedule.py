@@ -8,7 +8,7 @@ import signal
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -108,11 +108,22 @@ class Schedule:
         self._broken_file: Exception | None = None
         self._silent_until = time.monotonic() + SILENT_SECONDS
 
-    def outcomes(self, jobs: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
+    def outcomes(self, jobs: int, stop: Event) -> Generator[tuple[int, Outcome]]:
         """Replay everything on so many workers, in any order.
 
         Raises `MemoirError` if a worker failed, and once all else is done, if histories were given up.
         """
+        with self._engine:
+            yield from self._replay_all(jobs, stop)
+        if self._failed and not stop.is_set():
+            raise MemoirError(
+                f"Not finished: {', '.join(self._failed)}. Each process that replayed it was killed, perhaps because "
+                "memory ran out. All other answers are kept; run the same command again with fewer --jobs to continue"
+            )
+        if self._broken_file:
+            raise self._broken_file
+
+    def _replay_all(self, jobs: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
         for _ in range(jobs):
             self._send(self._engine.start_worker(), None)
         self._read()
@@ -126,13 +137,6 @@ class Schedule:
         until = time.monotonic() + STOP_SECONDS
         while self._busy and time.monotonic() < until:
             yield from self._handle_next(goes_on=False)
-        if self._failed and not stop.is_set():
-            raise MemoirError(
-                f"Not finished: {', '.join(self._failed)}. Each process that replayed it was killed, perhaps because "
-                "memory ran out. All other answers are kept; run the same command again with fewer --jobs to continue"
-            )
-        if self._broken_file:
-            raise self._broken_file
 
     def _read(self) -> None:
         try:

@@ -12,8 +12,8 @@ from eval.reporting.results import LINES, available
 from eval.reporting.tuning import choice
 from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial
 from eval.reporting.tuning.players import Measurements, Part, play
-from eval.runs.evaluator import Evaluator, RunRequest
-from eval.runs.experiment import with_settings
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import RunRequest, with_settings
 from eval.runs.halves import HALVES
 from eval.runs.provenance import code_version, machine
 from eval.types import Figure, Watch
