@@ -21,8 +21,7 @@ from eval.play.systems.contract import Chat, Found, Session, Turn
 from eval.play.systems.registry import BUILT_IN
 from eval.reporting.compare import side_by_side
 from eval.runs.experiment import Experiment, with_settings
-from eval.runs.provenance import versions
-from eval.runs.run import Runs, Spec
+from eval.runs.run import Runs, Spec, versions
 from eval.types import Costs, Prediction, Sample
 from memory.errors import MemoirError
 from support.invented_history import PROBES, life

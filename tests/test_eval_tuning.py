@@ -29,8 +29,7 @@ from eval.reporting.tuning.choice import (
 )
 from eval.reporting.tuning.players import RetrievalUnderTest
 from eval.runs.evaluator import OWN_FILES, Evaluator
-from eval.runs.experiment import Experiment, RunRequest, with_settings
-from eval.runs.halves import HALVES, evidence_session, half_of, in_half
+from eval.runs.experiment import HALVES, Experiment, RunRequest, evidence_session, half_of, in_half, with_settings
 from eval.settings import EvalSettings
 from eval.types import History
 from memory.errors import MemoirError

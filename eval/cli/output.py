@@ -11,7 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from eval.runs.halves import HALVES
+from eval.runs.experiment import HALVES
 from eval.types import Watch
 from memory.cli.errors import print_error
 from memory.cli.program import Arguments, Commands, argument, flag, number, path

@@ -53,10 +53,8 @@ def score(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, d
 
     Raises `Unreadable` at the first reply that cannot be read; its message is the reply.
     """
-    return (_score_order if probe.gold.in_order else _score_points)(probe, prediction, ask)
-
-
-def _score_points(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, dict[str, float | None]]:
+    if probe.gold.in_order:
+        return _score_order(probe, prediction, ask)
     answer = prediction.answer.strip() or NO_ANSWER
     scores = []
     for point in probe.gold.rubric:

@@ -11,8 +11,7 @@ from eval.metrics.scores import score, without_uncounted
 from eval.play.systems.registry import WITHOUT_MODEL
 from eval.reporting.render import COSTS, format_figure, format_fraction, headlines, markdown_table, section
 from eval.reporting.report import Report, report
-from eval.runs.provenance import versions
-from eval.runs.run import Run
+from eval.runs.run import Run, versions
 from eval.types import Prediction, Probe, Sample
 from graph.models.registry import is_named
 from memory.errors import MemoirError

@@ -15,9 +15,8 @@ from eval.reporting.render import format_figure, format_fraction, markdown_table
 from eval.reporting.report import Report, report
 from eval.reporting.tuning.choice import FIGURES
 from eval.runs.evaluator import Evaluator, NoData
-from eval.runs.experiment import RunRequest, with_settings
-from eval.runs.halves import Half
-from eval.runs.provenance import code_version, machine
+from eval.runs.experiment import Half, RunRequest, with_settings
+from eval.runs.run import code_version, machine
 from eval.types import Figure, Watch
 from graph.understanding.sentences import as_sentence
 from memory import read_table

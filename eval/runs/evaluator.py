@@ -20,10 +20,8 @@ from eval.play.pooled import pool
 from eval.play.replay import count_asked
 from eval.play.systems import registry
 from eval.play.understanding.trained_kinds import read_record
-from eval.runs.experiment import Experiment, RunRequest, with_settings
-from eval.runs.halves import FOLDERS, in_half, in_sample
-from eval.runs.provenance import checksum, code_version, versions
-from eval.runs.run import Run, Runs, Spec, read_before
+from eval.runs.experiment import FOLDERS, Experiment, RunRequest, in_half, in_sample, with_settings
+from eval.runs.run import Run, Runs, Spec, checksum, code_version, read_before, versions
 from eval.settings import EvalSettings
 from eval.types import TEST, History, Watch
 from graph.models.quantization import resolve_quantization

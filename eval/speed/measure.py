@@ -14,7 +14,7 @@ import numpy as np
 
 from eval.play.models import CachedEmbedder
 from eval.reporting.render import markdown_table
-from eval.runs.provenance import machine
+from eval.runs.run import machine
 from eval.speed import references
 from eval.speed.asking import Asks, Measured, ask
 from eval.speed.references import REFERENCES, Corpus, Question, Ranking, Reference

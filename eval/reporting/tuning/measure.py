@@ -13,9 +13,8 @@ from eval.reporting.tuning import choice
 from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial
 from eval.reporting.tuning.players import Measurements, Part, play
 from eval.runs.evaluator import Evaluator
-from eval.runs.experiment import RunRequest, with_settings
-from eval.runs.halves import HALVES
-from eval.runs.provenance import code_version, machine
+from eval.runs.experiment import HALVES, RunRequest, with_settings
+from eval.runs.run import code_version, machine
 from eval.types import Figure, Watch
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError

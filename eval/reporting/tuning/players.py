@@ -28,8 +28,7 @@ from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import load_models
 from eval.play.prediction import ranking
 from eval.reporting.tuning.choice import FIGURES, Constants, ProbeValue, Values, with_constants
-from eval.runs.experiment import Experiment
-from eval.runs.halves import Half
+from eval.runs.experiment import Experiment, Half
 from eval.types import History, Prediction, Probe, Sample
 from graph.build import PIPELINE
 from graph.settings import PipelineSettings
