@@ -104,11 +104,15 @@ def test_the_table_counts_each_of_the_four_kinds():
 
 def test_the_curve_abstains_below_each_threshold():
     found = curve([sample(True, False, 0.9), sample(True, False, 0.3), sample(False, False, 0.2)])
-    at = {t: place for place, t in enumerate(found.threshold)}
-    assert found.precision[0] is None
-    assert (found.recall[at[0.2]], found.recall[at[0.21]]) == (0.0, 1.0)
-    assert (found.precision[at[0.25]], found.f1[at[0.25]], found.false_refusal_rate[at[0.25]]) == (1.0, 1.0, 0.0)
-    assert (found.precision[at[0.5]], found.false_refusal_rate[at[0.5]]) == (0.5, 0.5)
+    at = {t: place for place, t in enumerate(found["threshold"])}
+    assert found["precision"][0] is None
+    assert (found["recall"][at[0.2]], found["recall"][at[0.21]]) == (0.0, 1.0)
+    assert (found["precision"][at[0.25]], found["f1"][at[0.25]], found["false_refusal_rate"][at[0.25]]) == (
+        1.0,
+        1.0,
+        0.0,
+    )
+    assert (found["precision"][at[0.5]], found["false_refusal_rate"][at[0.5]]) == (0.5, 0.5)
     assert (at[0.0], at[1.0]) == (0, 100)
 
 

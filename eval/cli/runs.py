@@ -260,7 +260,7 @@ def let_model_rate(arguments: Arguments, evaluator: Evaluator) -> None:
     """Let a chat model fill a sheet in."""
     sheet.check_is_new(arguments.file)
     model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
-    replies, asked_for = _replies(arguments, evaluator), sheet.ids(arguments.sheet)
+    replies, asked_for = _replies(arguments, evaluator), {line["reply"] for _, line in sheet.lines(arguments.sheet)}
     chosen = [reply for reply in replies if reply.id in asked_for]
     with progress_bars("reply") as watch:
         given, counts = rate(chosen, model, lambda done, total: watch(arguments.model, done, total))

@@ -22,7 +22,6 @@ from pydantic import TypeAdapter
 from eval.types import Watch
 from memory.errors import Cancelled, MemoirError
 
-PARTIAL = 206
 SHA256_DIGITS = 64
 
 STEP = 1 << 20
@@ -213,7 +212,7 @@ def _append(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
             reply.read()
         hf_raise_for_status(reply)
         # Some servers send the whole file, whatever range was requested.
-        with file.part.open("ab" if reply.status_code == PARTIAL else "wb") as part:
+        with file.part.open("ab" if reply.status_code == httpx.codes.PARTIAL_CONTENT else "wb") as part:
             reported = part.tell()
             for piece in reply.iter_raw():
                 part.write(piece)

@@ -41,7 +41,9 @@ def tokens(text: str) -> list[str]:
     as they are. Beyond it, typographic punctuation counts as punctuation, compatible characters are equal (NFKC), a
     Chinese or Japanese character is a token, and articles stay where nothing else is left (the blood type "A").
     """
-    plain = "".join(" " if _is_foreign_mark(c) else c for c in text.translate(_DELETED))
+    plain = "".join(
+        " " if not c.isascii() and unicodedata.category(c)[0] == "P" else c for c in text.translate(_DELETED)
+    )
     plain = unicodedata.normalize("NFKC", plain).lower().translate(_DELETED)
     found = _TOKEN.findall(plain)
     return [token for token in found if token not in ARTICLES] or found
@@ -186,10 +188,6 @@ def contains(ours: Sequence[str], gold: Sequence[str]) -> float:
 
 def _shared(ours: Sequence[str], gold: Sequence[str]) -> int:
     return (Counter(ours) & Counter(gold)).total()
-
-
-def _is_foreign_mark(character: str) -> bool:
-    return not character.isascii() and unicodedata.category(character).startswith("P")
 
 
 def _words(text: str) -> list[str]:

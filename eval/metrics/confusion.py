@@ -43,15 +43,8 @@ class Table:
     refused_unanswerable: int
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The metrics if the reader abstained below each confidence threshold; None is a figure over no probes."""
-
-    threshold: tuple[float, ...]
-    precision: tuple[float | None, ...]
-    recall: tuple[float | None, ...]
-    f1: tuple[float | None, ...]
-    false_refusal_rate: tuple[float | None, ...]
+Curve = Mapping[str, Sequence[float | None]]
+"""The metrics if the reader abstained below each confidence `threshold`, by name; None is a figure over no probes."""
 
 
 def questions(samples: Sequence[Sample]) -> list[Sample]:
@@ -100,8 +93,9 @@ def curve(samples: Sequence[Sample]) -> Curve | None:
         return None
     thresholds = np.arange(STEPS + 1) / STEPS
     shares = np.stack([cells(unanswerable, confidence < threshold).mean(axis=0) for threshold in thresholds])
-    figures = [tuple(None if np.isnan(v) else float(v) for v in values) for values in abstention(shares).values()]
-    return Curve(tuple(map(float, thresholds)), *figures)
+    figures = {name.removeprefix("abstention_"): values.tolist() for name, values in abstention(shares).items()}
+    known = {name: [None if np.isnan(value) else value for value in values] for name, values in figures.items()}
+    return {"threshold": thresholds.tolist(), **known}
 
 
 # --- kinds

@@ -1,8 +1,9 @@
 """Replay many histories and append each answer to its run as it comes."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from threading import Event
 
@@ -50,16 +51,19 @@ def execute(
     finished = [{c.history for c in run.costs()} for run in runs]
     done = sum(map(len, answered))
     task_of = partial(_task, answered=answered, finished=finished)
-    stop, one = stop or Event(), experiments[0]
+    stopped, one = stop or Event(), experiments[0]
     # A pool is one history and reads its file as it goes; a system at an address keeps one history at a time; a local
     # chat model in every process would fill the memory.
     is_single = one.pooled or one.system.startswith(registry.ADDRESS)
     is_here = how.engine == "local" and (how.jobs == 1 or is_local(one.pipeline.model))
-    outcomes = (
-        _replay_here(filter(None, map(task_of, histories)), experiments, models or load_models(one, cache), stop)
-        if models is not None or is_single or is_here
-        else Schedule(ENGINES[how.engine](experiments, cache, how.jobs), histories, task_of).outcomes(how.jobs, stop)
-    )
+    outcomes: Outcomes
+    if models is not None or is_single or is_here:
+        used = models or load_models(one, cache)
+        tasks = takewhile(lambda task: not stopped.is_set(), filter(None, map(task_of, histories)))
+        outcomes = (each for task in tasks for each in replay(task, experiments, used, stopped))
+    else:
+        schedule = Schedule(ENGINES[how.engine](experiments, cache, how.jobs), histories, task_of)
+        outcomes = schedule.outcomes(how.jobs, stopped)
     with closing(outcomes):  # ends the processes, also when this one fails
         for row, outcome in outcomes:
             if isinstance(outcome, HistoryCosts):
@@ -72,7 +76,7 @@ def execute(
                 runs[row].append_sample(outcome)
                 done += 1
             watch(outcome.prediction.history_id, done, max(total * len(runs), done))
-    if not stop.is_set():
+    if not stopped.is_set():
         for run in runs:
             run.mark_done()
 
@@ -85,10 +89,3 @@ def _task(history: History, answered: Sequence[set[tuple[str, str]]], finished: 
         if history.id not in histories_done
     }
     return Task(history, left) if left else None
-
-
-def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models: Models, stop: Event) -> Outcomes:
-    for task in work:
-        if stop.is_set():
-            return
-        yield from replay(task, experiments, models, stop)

@@ -14,7 +14,7 @@ from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
 from eval.play.systems.contract import MEMOIR, Chat
 from eval.play.systems.registry import open_system
-from eval.play.understanding.time_range import TimeRange, read_time_range
+from eval.play.understanding import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.runs.run import read_before
 from eval.types import Costs, Gold, History, Prediction, Probe

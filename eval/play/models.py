@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eval.play.understanding.trained_kinds import TrainedKinds
+from eval.play.understanding import TrainedKinds
 from eval.runs.experiment import Experiment
 from eval.types import ChatModel
 from graph.models.registry import chat_model_or_none

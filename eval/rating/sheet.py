@@ -160,19 +160,14 @@ def _line(reply: Reply, number: int) -> dict[str, object]:
     return {"reply": reply.id, "question": number, **{name: safe_cell(text) for name, text in texts.items()}}
 
 
-def ids(file: Path) -> set[str]:
-    """The replies that a sheet asks for; raises `MemoirError` if it is none."""
-    return {line["reply"] for _, line in _lines(file)}
-
-
 def filled(file: Path, ratings: Mapping[str, Rating]) -> list[dict[str, object]]:
     """The lines of a sheet with these ratings filled in; raises `MemoirError` as `read`."""
-    lines: list[dict[str, object]] = []
-    for _, line in _lines(file):
+    filled_in: list[dict[str, object]] = []
+    for _, line in lines(file):
         rating = ratings.get(line["reply"])
         remembers = {"remembers": "x" if rating.get("remembers") else ""} if rating else {}
-        lines.append({**line, **(rating or {}), **remembers})
-    return lines
+        filled_in.append({**line, **(rating or {}), **remembers})
+    return filled_in
 
 
 def read(file: Path, replies: Iterable[Reply]) -> Filled:
@@ -185,7 +180,7 @@ def read(file: Path, replies: Iterable[Reply]) -> Filled:
     ratings: dict[str, Rating] = {}
     faults: list[str] = []
     closest: dict[tuple[str, str], int] = {}
-    for number, line in _lines(file):
+    for number, line in lines(file):
         where, reply = f"{file.name}, line {number}", known.get(line["reply"])
         if reply is None:
             faults.append(f"{where}: reply {line['reply']!r} is of none of these runs; the line is left out")
@@ -202,7 +197,7 @@ def read(file: Path, replies: Iterable[Reply]) -> Filled:
     return Filled(file.stem, ratings, tuple(faults))
 
 
-def _lines(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def lines(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The lines of a sheet with their numbers in the file, from 2: one cell may hold several lines of text."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:

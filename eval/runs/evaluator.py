@@ -19,7 +19,7 @@ from eval.play.models import load_models
 from eval.play.pooled import pool
 from eval.play.replay import count_asked
 from eval.play.systems import registry
-from eval.play.understanding.trained_kinds import read_record
+from eval.play.understanding import read_record
 from eval.runs.experiment import FOLDERS, Experiment, RunRequest, in_half, in_sample, with_settings
 from eval.runs.run import Run, Runs, Spec, checksum, code_version, read_before, versions
 from eval.settings import EvalSettings

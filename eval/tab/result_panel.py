@@ -307,7 +307,7 @@ def draw_abstention(curve: Curve) -> Plot:
     """Draw precision, recall and F1 of abstaining, and false refusals, by threshold on the reader's confidence."""
     figure = _new_figure("abstention", "If it abstained below this confidence", 340)
     for name in ("precision", "recall", "f1", "false_refusal_rate"):
-        figure.add_scatter(x=curve.threshold, y=getattr(curve, name), **TRACES[name])
+        figure.add_scatter(x=curve["threshold"], y=curve[name], **TRACES[name])
     return figure
 
 

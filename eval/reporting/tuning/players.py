@@ -184,7 +184,10 @@ def play(
         yield Measurements(Player(work, experiment, cache, encoder).measure)
         return
     with Processes([experiment], cache, jobs) as processes:
-        players = [processes.start(Player, share, experiment, cache) for share in _shares(work, jobs)]
+        # Each process gets about as many probes.
+        ordered = sorted(work, key=lambda one: -len(one[1].probes))
+        shares = [ordered[first::jobs] for first in range(min(jobs, len(ordered)))]
+        players = [processes.start(Player, share, experiment, cache) for share in shares]
 
         def measure(constants: Constants, parts: Collection[Part]) -> PartValues:
             try:
@@ -195,11 +198,3 @@ def play(
             return {part: list(chain.from_iterable(each[part] for each in found)) for part in parts}
 
         yield Measurements(measure)
-
-
-def _shares(work: Work, jobs: int) -> list[Work]:
-    """Deal the histories out so that each process has about as many probes."""
-    shares: list[list[tuple[Part, History]]] = [[] for _ in range(jobs)]
-    for part, history in sorted(work, key=lambda one: -len(one[1].probes)):
-        min(shares, key=lambda share: sum(len(h.probes) for _, h in share)).append((part, history))
-    return [share for share in shares if share]

@@ -1,6 +1,8 @@
-"""A classifier of questions, semantic or episodic, that was trained on questions of a benchmark (PerLTQA, section 4.2).
+"""What stands in for a part of Memoir's understanding: a model that reads times, and a trained classifier.
 
-Its folder holds a sequence classifier of transformers with its tokenizer, and a record of its training:
+A chat model reads which time a question asks about (LongMemEval, Wu et al. 2025, section 5.4 and appendix D). The
+classifier of questions, semantic or episodic, was trained on questions of a benchmark (PerLTQA, section 4.2). Its
+folder holds a sequence classifier of transformers with its tokenizer, and a record of its training:
 
     {"base": "bert-base-chinese", "instruction": "", "seen": ["9f86d081884c7d65", ...]}
 
@@ -8,17 +10,72 @@ Its folder holds a sequence classifier of transformers with its tokenizer, and a
 what it remembers.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from eval.types import Kind
+from eval.types import ChatModel, Kind
+from graph.models.calls import Completion
+from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
-from memory.types import EPISODIC, SEMANTIC, Store
+from memory.types import EPISODIC, SEMANTIC, Store, TimeSpan
+
+# --- times
+
+# The form has "D" where an example would have a date, which a small model copies, whatever the question.
+INSTRUCTION = """\
+From which day to which day happened what the question asks about? Count back from the day on which it is asked. If it
+names no time, both days are null.
+
+Reply with JSON only: {"first": D, "last": D}. A day D is written as YYYY-MM-DD."""
+
+REPLY_TOKENS = 64
+
+
+class DayRange(StrictReply):
+    """The first and the last day of a time, as the model writes them."""
+
+    first: str | None
+    last: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """The time that a question asks about, if any, and the replies that it took; `fallback` if none was a range."""
+
+    times: tuple[TimeExpression, ...] = ()
+    replies: Sequence[Completion] = ()
+    fallback: bool = False
+
+
+def read_time_range(question: str, asked_at: datetime, model: ChatModel) -> TimeRange:
+    """Ask which time a question is about; no time if the model names none, or what it replies is no range of days.
+
+    Raises `ModelFailed` if the model does not answer.
+    """
+    replies: list[Completion] = []
+    try:
+        asked = f"Question of {asked_at:%A, %Y-%m-%d}: {quoted(question)}\n\n{INSTRUCTION}"
+        request = ask_for_json(model, [("human", asked)], DayRange, replies, max_tokens=REPLY_TOKENS)
+        days = asyncio.run(request)
+        if days.first is None and days.last is None:
+            return TimeRange((), replies)
+        first, last = date.fromisoformat(days.first or ""), date.fromisoformat(days.last or "")
+        start = datetime.combine(first, time(), UTC)
+        span = TimeSpan(start, datetime.combine(last, time(), UTC) + timedelta(days=1))
+    except (UnusableReply, ValueError, OverflowError):
+        return TimeRange((), replies, fallback=True)
+    return TimeRange((TimeExpression("", 0, 0, span),), replies)
+
+
+# --- kinds
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """The classes, in the order of the classifier's outputs."""
