@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_sc
 
 from eval.metrics import intervals
 from eval.metrics.confusion import (
-    Table,
+    CELLS,
     abstention,
     classification,
     curve,
@@ -98,8 +98,8 @@ def test_a_figure_over_nothing_is_not_a_number():
 
 def test_the_table_counts_each_of_the_four_kinds():
     kinds = [(True, False)] * 4 + [(True, True)] * 3 + [(False, False)] * 2 + [(False, True)]
-    assert table([sample(*kind) for kind in kinds]) == Table(4, 3, 2, 1)
-    assert table([]) == Table(0, 0, 0, 0)
+    assert table([sample(*kind) for kind in kinds]) == dict(zip(CELLS, (4, 3, 2, 1), strict=True))
+    assert table([]) == dict.fromkeys(CELLS, 0)
 
 
 def test_the_curve_abstains_below_each_threshold():

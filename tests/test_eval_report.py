@@ -130,7 +130,7 @@ def test_what_was_not_used_and_what_went_wrong_is_counted(runs):
     held = report(kept(runs))
     assert held.skips == {"no date": 2, "empty": 1}
     assert held.causes == {"not stored": 0, "not retrieved": 1, "filtered out": 0, "misread": 0}
-    assert (held.abstention.answered_answerable, held.abstention.refused_unanswerable) == (4, 1)
+    assert (held.abstention["answered_answerable"], held.abstention["refused_unanswerable"]) == (4, 1)
 
 
 def test_without_a_reader_nothing_is_said_of_answers(runs):

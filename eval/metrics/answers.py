@@ -41,9 +41,8 @@ def tokens(text: str) -> list[str]:
     as they are. Beyond it, typographic punctuation counts as punctuation, compatible characters are equal (NFKC), a
     Chinese or Japanese character is a token, and articles stay where nothing else is left (the blood type "A").
     """
-    plain = "".join(
-        " " if not c.isascii() and unicodedata.category(c)[0] == "P" else c for c in text.translate(_DELETED)
-    )
+    marks = {c for c in text if not c.isascii() and unicodedata.category(c).startswith("P")}
+    plain = "".join(" " if c in marks else c for c in text.translate(_DELETED))
     plain = unicodedata.normalize("NFKC", plain).lower().translate(_DELETED)
     found = _TOKEN.findall(plain)
     return [token for token in found if token not in ARTICLES] or found

@@ -1,7 +1,7 @@
 """The memory under test: a fresh bank, filled through the same `remember` as a chat, and asked as of a date."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -217,6 +217,7 @@ class MemoryUnderTest:
 
     def _message(self, probe: Probe, question: str = "", read: TimeRange | None = None) -> Ask:
         asked, given = question or probe.question, self.experiment.given
+        kinds, engine = self.models.kinds, self.experiment.pipeline.classifier
         shown = probe.shown or show(asked, probe.choices, self.experiment.simulation.answers)
         return Ask(
             self._persona,
@@ -230,13 +231,9 @@ class MemoryUnderTest:
             handed_in=given.startswith(SETTING) or (given == "nothing" and bool(probe.candidates)),
             only_found=given != "memory",
             with_choices=shown if shown != asked else "",
-            stores=self._stores(asked),
+            # The classifier trained on the benchmark takes the learned one's place.
+            stores=kinds.stores(asked) if kinds is not None and engine == "learned" else None,
         )
-
-    def _stores(self, asked: str) -> Mapping[Store, float] | None:
-        """P(store | question) by the classifier trained on the benchmark, where one takes the learned one's place."""
-        kinds, engine = self.models.kinds, self.experiment.pipeline.classifier
-        return kinds.stores(asked) if kinds is not None and engine == "learned" else None
 
     def _is_named(self, probe: Probe) -> Callable[[Memory], bool]:
         """Which memories the experiment names: those of another run, the candidates of a setting, or the evidence."""

@@ -12,7 +12,7 @@ from eval.benchmarks import find
 from eval.benchmarks.types import Published
 from eval.judging.judge import Agreement, agreement
 from eval.metrics.answers import RULE, verdict
-from eval.metrics.confusion import Curve, Table, curve, table
+from eval.metrics.confusion import Curve, curve, table
 from eval.metrics.scores import Scored, figures, score, without_uncounted
 from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Probe, Sample
@@ -52,7 +52,7 @@ class Report:
     settings: Mapping[str, Any]
     metrics: Figures
     by: Mapping[str, Mapping[str, Figures]]
-    abstention: Table | None
+    abstention: Mapping[str, int] | None
     curve: Curve | None
     causes: Mapping[Cause, int]
     agreement: Agreement | None
