@@ -1,7 +1,7 @@
 """Read the relations of a memory as a temporal knowledge graph: head, relation, tail, and when it held.
 
 DialSim (Kim et al. 2024, section 3.1.3) makes questions from quadruples [head, relation, tail, date] of TV scripts;
-here they come from the profile and relationship memories of a bank or of a file, and from what sessions say.
+here they come from the profile and relationship memories of a file, and from what sessions say.
 """
 
 from collections import defaultdict
