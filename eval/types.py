@@ -7,9 +7,15 @@ answers (`Gold`) are apart from the questions, so that they reach neither the ba
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, Store, TurnDraft
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+ChatModel: TypeAlias = "BaseChatModel"
+"""LangChain's class of chat models, which takes a second to import."""
 
 State = Literal["right", "wrong", "unreadable", "unscored"]
 Cause = Literal["not stored", "not retrieved", "filtered out", "misread"]
@@ -192,14 +198,6 @@ class Prediction:
     def declined(self) -> bool:
         """Whether the reader that is measured abstained."""
         return self.abstained and not self.unreadable
-
-
-@dataclass(frozen=True, slots=True)
-class Criterion:
-    """Something that a judge scores an answer by, from 0 to 1: its name, and what the scores mean."""
-
-    name: str
-    meaning: str
 
 
 @dataclass(frozen=True, slots=True)

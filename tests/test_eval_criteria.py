@@ -70,7 +70,7 @@ def test_the_judge_is_asked_by_schema_and_shown_what_each_score_means(tmp_path):
         request = server.requests[-1]
     assert list(request["response_format"]["json_schema"]["schema"]["properties"]) == ["correctness", "coherence"]
     shown = request["messages"][-1]["content"]
-    assert all(f"- {criterion.name}: {criterion.meaning}" in shown for criterion in CRITERIA)
+    assert all(f"- {name}: {meaning}" in shown for name, meaning in CRITERIA.items())
     assert '{"correctness": N, "coherence": N}' in shown
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from eval.benchmarks import BENCHMARKS
-from eval.metrics.scores import score
+from eval.metrics.scores import Scored, score
 from eval.tab import drill_down
 from eval.tab.drill_down import ALL, EvidencePiece
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample, ShownHit, Verdict
@@ -35,7 +35,7 @@ def listed(metric, group=ALL, has_reader=True):
 
 
 def test_groups_without_probes_are_left_out():
-    assert drill_down.group_names(SAMPLES, has_reader=True) == [
+    assert drill_down.group_names([Scored(one, {}) for one in SAMPLES], has_reader=True) == [
         ALL,
         "verdict: wrong",
         "verdict: right",
@@ -50,7 +50,7 @@ def test_groups_without_probes_are_left_out():
 
 
 def test_without_a_reader_there_are_no_groups_of_answers():
-    assert drill_down.group_names(SAMPLES, has_reader=False) == [
+    assert drill_down.group_names([Scored(one, {}) for one in SAMPLES], has_reader=False) == [
         ALL,
         "ability: never-mentioned",
         "ability: temporal",

@@ -12,6 +12,7 @@ from eval.reporting import exports
 from eval.reporting.report import report
 from eval.runs.run import Runs, Spec
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample, Verdict
+from memory.errors import MemoirError
 
 
 def run_of(folder, benchmark, *samples):
@@ -108,7 +109,7 @@ def test_beams_answers_are_those_of_one_chat_in_the_order_of_its_questions(tmp_p
         "two": [{"question": "Where?", "llm_response": "answer 1"}],
     }
     run.append_sample(replace(asked[0], prediction=replace(asked[0].prediction, history_id="other")))
-    with pytest.raises(exports.NoFormat, match="--only: h, other"):
+    with pytest.raises(MemoirError, match="--only: h, other"):
         exports.write(run, tmp_path / "exported")
 
 

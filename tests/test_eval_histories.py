@@ -8,8 +8,9 @@ import pytest
 
 from eval.__main__ import main
 from eval.benchmarks.longmemeval.adapter import load, read_moment
-from eval.benchmarks.longmemeval.histories import SHARES, Plan, TooFewSessions, compile_histories, read_pools
+from eval.benchmarks.longmemeval.histories import SHARES, Plan, compile_histories, read_pools
 from eval.settings import EvalSettings
+from memory.errors import MemoirError
 
 ASKED = "2024/05/30 (Thu) 23:40"
 
@@ -125,7 +126,7 @@ def test_no_filler_is_evidence_of_the_question_or_marked_as_evidence(pool, tmp_p
 
 
 def test_one_session_more_than_the_pool_has_is_refused(questions, pool):
-    with pytest.raises(TooFewSessions, match=r"62 sessions of 'user' are needed .* have 61"):
+    with pytest.raises(MemoirError, match=r"62 sessions of 'user' are needed .* have 61"):
         compiled(questions, pool, fillers=62, shares={"user": 1})
 
 

@@ -16,7 +16,6 @@ from eval.judging import rubric
 from eval.judging.judge import (
     MAX_TOKENS,
     Agreement,
-    CacheUnusable,
     Judge,
     Spent,
     agreement,
@@ -25,6 +24,7 @@ from eval.judging.judge import (
 )
 from eval.types import Gold, Prediction, Probe, Verdict
 from graph.models.registry import chat_model
+from memory.errors import MemoirError
 from memory.types import TurnDraft
 from support.chat_server import Broken, ChatServer
 from test_graph_injection import PLANTED
@@ -190,7 +190,7 @@ for n in range(40):
 
 def test_a_cache_that_is_no_database_is_said_and_left_alone(tmp_path):
     (tmp_path / "judge.db").write_text("not a database, " * 100)
-    with pytest.raises(CacheUnusable, match=r"judge\.db: the judge's cache .*move the file away"):
+    with pytest.raises(MemoirError, match=r"judge\.db: the judge's cache .*move the file away"):
         scripted(tmp_path, "right").judge(PROBE, PREDICTION)
     assert (tmp_path / "judge.db").read_text().startswith("not a database")
 

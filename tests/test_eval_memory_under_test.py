@@ -15,8 +15,7 @@ from eval.metrics.answers import verdict
 from eval.metrics.evidence import Scoring
 from eval.metrics.scores import score
 from eval.play import memory_under_test
-from eval.play.ids import Leak
-from eval.play.memory_under_test import MemoryUnderTest, NoCandidates
+from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.prediction import RANKED, trim_ranking
 from eval.play.session_rewriter import SessionRewriter
@@ -25,6 +24,7 @@ from eval.types import STATEMENT, Gold, Prediction, Probe, RankedHit, Sample
 from graph.models.faults import UnknownModel
 from graph.models.registry import chat_model_or_none
 from graph.readers import extractive
+from memory.errors import MemoirError
 from memory.importers.generic.memoir import read
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TimeSpan
 from support.chat_server import ChatServer
@@ -125,15 +125,15 @@ def test_nothing_is_remembered_of_a_probe(played):
 
 def test_a_memory_that_holds_the_gold_id_stops_the_run(played):
     leak = MemoryDraft("world", "See answer_77aa_1 for this.", said_at=FIRST, external_id="m")
-    with pytest.raises(Leak, match="answer_77aa"):
+    with pytest.raises(MemoirError, match="answer_77aa"):
         played(life(memories=(leak,)))
 
 
 def test_a_session_that_keeps_its_gold_name_stops_the_run(played, monkeypatch):
     monkeypatch.setattr(
-        memory_under_test.OpaqueIds, "hide", lambda self, kind, name: self._originals.setdefault(name, name)
+        memory_under_test.BenchmarkIds, "hide", lambda self, kind, name: self._originals.setdefault(name, name)
     )
-    with pytest.raises(Leak, match="answer_77"):
+    with pytest.raises(MemoirError, match="answer_77"):
         played()
 
 
@@ -149,7 +149,7 @@ def test_a_hit_from_after_the_probe_stops_the_run(played, monkeypatch):
     search = memory._searcher.search
     later = ASKED + timedelta(days=400)
     monkeypatch.setattr(memory._searcher, "search", lambda who, views, as_of, *rest: search(who, views, later, *rest))
-    with pytest.raises(Leak, match="after it was asked"):
+    with pytest.raises(MemoirError, match="after it was asked"):
         asked(memory)
 
 
@@ -380,7 +380,7 @@ def test_without_the_candidates_of_a_benchmark_the_chat_model_talks_with_no_memo
 
 
 def test_a_setting_without_candidates_is_refused(played):
-    with pytest.raises(NoCandidates, match="no candidates of setting-3 for q1"):
+    with pytest.raises(MemoirError, match="no candidates of setting-3 for q1"):
         asked(played(None, "given=setting-3"))
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_sc
 
 from eval.metrics import intervals
 from eval.metrics.confusion import (
-    Table,
+    CELLS,
     abstention,
     classification,
     curve,
@@ -22,8 +22,7 @@ from eval.metrics.confusion import (
     refusal_cells,
     table,
 )
-from eval.metrics.intervals import RESAMPLES, SEED, jackknife_figure, set_figures
-from eval.metrics.significance import compare, holm
+from eval.metrics.intervals import RESAMPLES, SEED, compare, holm, jackknife_figure, set_figures
 from eval.types import Figure, Gold, Prediction, Probe, Sample
 
 KINDS = ("semantic", "episodic")
@@ -99,17 +98,21 @@ def test_a_figure_over_nothing_is_not_a_number():
 
 def test_the_table_counts_each_of_the_four_kinds():
     kinds = [(True, False)] * 4 + [(True, True)] * 3 + [(False, False)] * 2 + [(False, True)]
-    assert table([sample(*kind) for kind in kinds]) == Table(4, 3, 2, 1)
-    assert table([]) == Table(0, 0, 0, 0)
+    assert table([sample(*kind) for kind in kinds]) == dict(zip(CELLS, (4, 3, 2, 1), strict=True))
+    assert table([]) == dict.fromkeys(CELLS, 0)
 
 
 def test_the_curve_abstains_below_each_threshold():
     found = curve([sample(True, False, 0.9), sample(True, False, 0.3), sample(False, False, 0.2)])
-    at = {t: place for place, t in enumerate(found.threshold)}
-    assert found.precision[0] is None
-    assert (found.recall[at[0.2]], found.recall[at[0.21]]) == (0.0, 1.0)
-    assert (found.precision[at[0.25]], found.f1[at[0.25]], found.false_refusal_rate[at[0.25]]) == (1.0, 1.0, 0.0)
-    assert (found.precision[at[0.5]], found.false_refusal_rate[at[0.5]]) == (0.5, 0.5)
+    at = {t: place for place, t in enumerate(found["threshold"])}
+    assert found["precision"][0] is None
+    assert (found["recall"][at[0.2]], found["recall"][at[0.21]]) == (0.0, 1.0)
+    assert (found["precision"][at[0.25]], found["f1"][at[0.25]], found["false_refusal_rate"][at[0.25]]) == (
+        1.0,
+        1.0,
+        0.0,
+    )
+    assert (found["precision"][at[0.5]], found["false_refusal_rate"][at[0.5]]) == (0.5, 0.5)
     assert (at[0.0], at[1.0]) == (0, 100)
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.benchmarks.longmemeval.metrics import UnreadableLabels, hypothesis, read_labels
+from eval.benchmarks.longmemeval.metrics import hypothesis, read_labels
 from eval.types import Gold, Prediction, Probe, Sample, Verdict
+from memory.errors import MemoirError
 
 
 def sample(question, answer, *, abstained=False):
@@ -53,10 +54,10 @@ GOOD = '{"question_id": "q1", "autoeval_label": {"model": "m", "label": true}}'
 )
 def test_a_line_that_is_no_label_is_named(tmp_path, line, said):
     (tmp_path / "labels").write_text(f"{GOOD}\n{line}\n")
-    with pytest.raises(UnreadableLabels, match=f"labels, {said}.*None was kept"):
+    with pytest.raises(MemoirError, match=f"labels, {said}.*None was kept"):
         read_labels(tmp_path / "labels")
 
 
 def test_a_missing_result_says_how_it_is_made(tmp_path):
-    with pytest.raises(UnreadableLabels, match=r"Run LongMemEval's evaluate_qa\.py"):
+    with pytest.raises(MemoirError, match=r"Run LongMemEval's evaluate_qa\.py"):
         read_labels(tmp_path / "labels")

@@ -6,7 +6,6 @@ from typing import get_args
 import pytest
 
 from eval.benchmarks import PRESETS
-from eval.play.systems.registry import UnknownMemorySystem
 from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import (
     Experiment,
@@ -14,13 +13,13 @@ from eval.runs.experiment import (
     Key,
     ReaderInput,
     RememberedKinds,
-    UnknownSetting,
     with_setting,
 )
 from eval.settings import EvalSettings
-from eval.tab.plans import FormValues, InvalidForm, initial_values, make_plan
+from eval.tab.run_form import FormValues, initial_values, make_plan
 from eval.tab.screen import CONTROLS
 from graph.settings import ClassifierEngine
+from memory.errors import MemoirError
 
 EMPTY = FormValues("memoir")
 
@@ -91,7 +90,7 @@ def test_one_system_is_a_run_and_several_are_the_rows_of_a_comparison(evaluator)
 
 def test_a_system_that_needs_a_model_is_refused_without_one(evaluator):
     form = replace(EMPTY, systems=("memoir", "memwalker"))
-    with pytest.raises(UnknownMemorySystem, match="chat model"):
+    with pytest.raises(MemoirError, match="chat model"):
         make_plan(evaluator, form)
     assert make_plan(evaluator, replace(form, lines="model=http://127.0.0.1:8000/v1#any")).compares_systems
 
@@ -111,10 +110,10 @@ def test_a_system_that_needs_a_model_is_refused_without_one(evaluator):
     ],
 )
 def test_a_field_that_makes_no_run_is_named_in_the_error(evaluator, form, message):
-    with pytest.raises(InvalidForm, match=message):
+    with pytest.raises(MemoirError, match=message):
         make_plan(evaluator, form)
 
 
 def test_an_unknown_setting_is_refused_with_those_there_are(evaluator):
-    with pytest.raises(UnknownSetting, match=r"search\.k=10"):
+    with pytest.raises(MemoirError, match=r"search\.k=10"):
         make_plan(evaluator, replace(EMPTY, lines="search.kk=3"))

@@ -9,13 +9,13 @@ import pytest
 from eval.__main__ import main
 from eval.metrics.evidence import Scoring
 from eval.metrics.scores import score
-from eval.play.ids import Leak
 from eval.play.models import load_models
-from eval.play.pooled import POOLED, CannotPool, pool
+from eval.play.pooled import POOLED, pool
 from eval.play.replay import Task, replay
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Gold, Probe
 from memory.bank.bank import Bank
+from memory.errors import MemoirError
 from support.invented_history import ASKED, FIRST, MEMORIES, SESSIONS, life, session
 
 ELSEWHERE = session("answer_77aa", 30, [("Tilde", "The lighthouse of Hanko sells honey from its own bees.")])
@@ -140,12 +140,12 @@ def test_no_id_of_a_benchmark_is_in_the_banks_file(asked, monkeypatch):
 
 def test_an_id_of_evidence_in_what_is_told_stops_the_run(asked):
     telling = session("plain_7", 40, [("Tilde", "See answer_77aa for more.")])
-    with pytest.raises(Leak, match="answer_77aa"):
+    with pytest.raises(MemoirError, match="answer_77aa"):
         asked(ANA, replace(BO, sessions=(ELSEWHERE, telling)))
 
 
 def test_a_history_that_is_asked_while_it_goes_on_cannot_be_pooled():
-    with pytest.raises(CannotPool, match="ana"):
+    with pytest.raises(MemoirError, match="ana"):
         as_read(replace(ANA, probes=(replace(HONEY, asked_in="answer_77aa"),)))
 
 

@@ -14,10 +14,11 @@ from eval.__main__ import main
 from eval.judging.judge import Agreement
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
-from eval.rating.sheet import COLUMNS, REFERENCE, SCORES, Filled, Reply, SheetUnusable
+from eval.rating.sheet import COLUMNS, REFERENCE, SCORES, Filled, Reply
 from eval.runs.run import Runs, Spec
 from eval.tab.runs_panel import RatingPanel
 from eval.types import Figure, Gold, Prediction, Probe, Sample, ShownHit
+from memory.errors import MemoirError
 from memory.types import TurnDraft
 
 DAY = datetime(2026, 5, 2, tzinfo=UTC)
@@ -99,7 +100,7 @@ def test_a_sheet_is_the_same_for_its_seed_and_holds_no_more_questions_than_asked
 
 def test_a_sheet_never_replaces_a_file(runs, tmp_path):
     (tmp_path / "sheet.csv").write_text("an afternoon's work")
-    with pytest.raises(SheetUnusable, match="exists already"):
+    with pytest.raises(MemoirError, match="exists already"):
         sheet.write(sheet.empty(sheet.replies_of(runs)), tmp_path / "sheet.csv")
     assert (tmp_path / "sheet.csv").read_text() == "an afternoon's work"
 
@@ -107,9 +108,9 @@ def test_a_sheet_never_replaces_a_file(runs, tmp_path):
 def test_only_what_all_runs_replied_to_is_rated(runs, tmp_path):
     short = make_run(tmp_path, "short", ["Hm.", "", "Hm."])
     assert len(sheet.replies_of([*runs, short])) == 3 * 2
-    with pytest.raises(SheetUnusable, match="no question was replied to"):
+    with pytest.raises(MemoirError, match="no question was replied to"):
         sheet.replies_of([*runs, make_run(tmp_path, "silent", [""])])
-    with pytest.raises(SheetUnusable, match="several"):
+    with pytest.raises(MemoirError, match="several"):
         sheet.replies_of([*runs, make_run(tmp_path, "other", ["Hm."], benchmark="locomo")])
 
 
@@ -165,9 +166,9 @@ def test_a_sheet_saved_with_semicolons_is_read_as_well(runs, tmp_path):
 @pytest.mark.parametrize("content", [b"", b"reply,question\n1,2\n", b"\xff\xfe\x00x", b"\x00"])
 def test_what_is_no_sheet_is_refused_with_its_name(tmp_path, content):
     (tmp_path / "x.csv").write_bytes(content)
-    with pytest.raises(SheetUnusable, match=r"x\.csv"):
+    with pytest.raises(MemoirError, match=r"x\.csv"):
         sheet.read(tmp_path / "x.csv", [])
-    with pytest.raises(SheetUnusable, match=r"none\.csv"):
+    with pytest.raises(MemoirError, match=r"none\.csv"):
         sheet.read(tmp_path / "none.csv", [])
 
 

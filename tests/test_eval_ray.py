@@ -10,11 +10,11 @@ import pytest
 
 from eval.__main__ import main
 from eval.play.engines.ray_cluster import cache_of_node
-from eval.play.engines.schedule import WorkerFailed
 from eval.reporting.report import report
-from eval.runs.evaluator import Evaluator, RunRequest
-from eval.runs.experiment import Experiment, with_settings
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import Experiment, RunRequest, with_settings
 from eval.settings import EvalSettings
+from memory.errors import MemoirError
 from support.short_lives import write_short_lives
 
 NAMES = ("ines", "marta", "kofi")
@@ -105,7 +105,7 @@ def test_without_ray_the_engine_names_the_command_that_installs_it(data, tmp_pat
 def test_an_address_where_no_cluster_answers_is_named_at_once(data, tmp_path, monkeypatch):
     pytest.importorskip("ray", reason=MISSING)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
-    with pytest.raises(WorkerFailed, match=r"answers at 127\.0\.0\.1:9"):
+    with pytest.raises(MemoirError, match=r"answers at 127\.0\.0\.1:9"):
         Evaluator(EvalSettings(home=tmp_path)).run(order(data, engine="ray"))
 
 

@@ -7,18 +7,18 @@ import pytest
 
 from eval.benchmarks import find
 from eval.making.questions import graph_history
-from eval.metrics.intervals import INTERVALS
-from eval.metrics.significance import Difference
+from eval.metrics.intervals import INTERVALS, Difference
 from eval.play.models import Models
 from eval.play.replay import Task, replay
 from eval.reporting import compare, render
-from eval.reporting.compare import Incomparable, compare_runs
+from eval.reporting.compare import compare_runs
 from eval.reporting.report import report
-from eval.runs.evaluator import OWN_FILES, Evaluator, RunRequest
-from eval.runs.experiment import Experiment, with_settings
+from eval.runs.evaluator import OWN_FILES, Evaluator
+from eval.runs.experiment import Experiment, RunRequest, with_settings
 from eval.runs.run import HistoryCosts, Runs, Spec
 from eval.settings import EvalSettings
 from eval.types import Costs, Gold, Prediction, Probe, RankedHit, Sample, Verdict
+from memory.errors import MemoirError
 from support.dialsim_show import write_show
 from support.invented_history import ASKED
 
@@ -130,7 +130,7 @@ def test_what_was_not_used_and_what_went_wrong_is_counted(runs):
     held = report(kept(runs))
     assert held.skips == {"no date": 2, "empty": 1}
     assert held.causes == {"not stored": 0, "not retrieved": 1, "filtered out": 0, "misread": 0}
-    assert (held.abstention.answered_answerable, held.abstention.refused_unanswerable) == (4, 1)
+    assert (held.abstention["answered_answerable"], held.abstention["refused_unanswerable"]) == (4, 1)
 
 
 def test_without_a_reader_nothing_is_said_of_answers(runs):
@@ -241,7 +241,7 @@ def test_probes_of_two_histories_that_share_an_id_are_compared_each_with_itself(
 
 
 def test_runs_of_other_probes_cannot_be_compared(runs):
-    with pytest.raises(Incomparable, match="no probe in common"):
+    with pytest.raises(MemoirError, match="no probe in common"):
         compare_runs(kept(runs, SAMPLES[:2]), kept(runs, SAMPLES[2:]))
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 import test_eval_benchmarks_longmemeval as longmemeval
-from eval.runs.evaluator import Evaluator, RunRequest
-from eval.runs.experiment import Experiment, with_settings
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import Experiment, RunRequest, with_settings
 from eval.settings import EvalSettings
 from support.dialsim_show import write_show
 

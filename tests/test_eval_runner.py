@@ -5,9 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.runs.evaluator import RunRequest
-from eval.runs.experiment import Experiment, with_settings
-from eval.tab.runner import AlreadyRunning, Plan, Runner
+from eval.runs.experiment import Experiment, RunRequest, with_settings
+from eval.tab.runner import Plan, Runner
 from memory.errors import MemoirError
 
 ENCODER = SimpleNamespace(model="all-MiniLM-L6-v2")
@@ -76,7 +75,7 @@ def test_a_second_start_is_refused_while_one_is_running():
     evaluator = Evaluator(free=False)
     runner = Runner(evaluator, ENCODER)
     assert runner.start(ONE).number == 1
-    with pytest.raises(AlreadyRunning, match="another window"):
+    with pytest.raises(MemoirError, match="another window"):
         runner.start(ONE)
     evaluator.let.release(4)
     assert finished(runner).stage == "finished"

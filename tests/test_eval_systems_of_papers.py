@@ -12,10 +12,10 @@ from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.systems import registry
 from eval.play.systems.contract import Chat, Session, Turn
-from eval.play.systems.registry import UnknownMemorySystem
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Costs
 from graph.models.registry import chat_model_or_none
+from memory.errors import MemoirError
 from support.chat_server import ChatServer
 from support.invented_history import PROBES, life
 
@@ -180,7 +180,7 @@ def test_a_model_that_names_no_action_finds_nothing_and_answers_nothing(opened):
 
 
 def test_memwalker_without_a_model_is_refused_before_anything_runs(opened, capsys, tmp_path, monkeypatch):
-    with pytest.raises(UnknownMemorySystem, match="chat model"):
+    with pytest.raises(MemoirError, match="chat model"):
         opened("memwalker", BOATS)
     monkeypatch.setenv("MEMOIR_HOME", str(tmp_path / "home"))
     assert main(["run", "memoir", "--system", "bm25", "--system", "memwalker"]) == 1
@@ -274,7 +274,7 @@ def test_mem0_keeps_the_facts_that_a_chat_model_reads(opened):
 
 def test_a_system_whose_package_is_missing_is_refused_with_the_way_to_install_it(monkeypatch, opened):
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
-    with pytest.raises(UnknownMemorySystem, match="pip install mem0ai"):
+    with pytest.raises(MemoirError, match="pip install mem0ai"):
         opened("mem0", BOATS)
     assert registry.versions("mem0") == {}
 

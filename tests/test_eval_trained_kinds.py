@@ -13,10 +13,11 @@ from eval.benchmarks import PRESETS
 from eval.benchmarks.perltqa import training
 from eval.benchmarks.perltqa.adapter import SIZES, labelled_questions, load, split
 from eval.benchmarks.types import NEEDS
-from eval.play.understanding.trained_kinds import RECORD, NotTrained, SeenInTraining, TrainedKinds
+from eval.play.understanding import RECORD, TrainedKinds
 from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
 from memory.embedding import minilm
+from memory.errors import MemoirError
 from memory.types import SEMANTIC, STORES
 from support.chat_server import ChatServer
 
@@ -190,15 +191,15 @@ def test_it_gives_every_store_of_a_kind_the_same_share_and_refuses_what_it_has_s
     assert sum(stores[store] for store in SEMANTIC) == pytest.approx(semantic)
     assert stores["event"] == stores["dialogue"] == episodic / 2
     for part in ("training", "validation"):
-        with pytest.raises(SeenInTraining, match="questions=test"):
+        with pytest.raises(MemoirError, match="questions=test"):
             trained.stores(parts[part])
 
 
 def test_half_a_classifier_is_none(home, tmp_path):
-    with pytest.raises(NotTrained, match="python -m eval train perltqa"):
+    with pytest.raises(MemoirError, match="python -m eval train perltqa"):
         TrainedKinds.load(tmp_path)
     (tmp_path / RECORD).write_bytes((home / "out" / RECORD).read_bytes())
-    with pytest.raises(NotTrained, match="cannot be loaded"):
+    with pytest.raises(MemoirError, match="cannot be loaded"):
         TrainedKinds.load(tmp_path)
 
 

@@ -10,7 +10,7 @@ import pytest
 from eval.benchmarks.types import Preset
 from eval.judging.judge import Agreement
 from eval.reporting.render import HEADLINES, METRICS, format_fraction
-from eval.runs.evaluator import RunRequest
+from eval.runs.experiment import RunRequest
 from eval.tab.drill_down import EvidencePiece
 from eval.tab.runner import Plan, RunStatus
 from eval.tab.screen import render_cards

@@ -47,21 +47,13 @@ PRESETS: Mapping[str, Preset] = {preset.name: preset for benchmark in _ALL for p
 """Every table that can be run, by name."""
 
 
-class NoProbes(MemoirError):
-    """A file, or the chosen part of it, has no question that can be asked."""
-
-
-class UnknownBenchmark(MemoirError):
-    """No benchmark of that name."""
-
-
 def find(name: str) -> Benchmark:
-    """Return the benchmark of that name, in any case, with or without hyphens; raises `UnknownBenchmark` for none."""
+    """Return the benchmark of that name, in any case, with or without hyphens; raises `MemoirError` for none."""
     asked = name.strip().casefold()
     for benchmark in BENCHMARKS.values():
         if asked in (benchmark.name, benchmark.name.replace("-", "")):
             return benchmark
-    raise UnknownBenchmark(f"there is no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}")
+    raise MemoirError(f"there is no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}")
 
 
 def histories(
@@ -69,7 +61,7 @@ def histories(
 ) -> Iterator[History]:
     """Read the histories that have probes: the first `limit` probes, of the histories in `only` if any are named.
 
-    Raises `NoProbes` if there is nothing to ask, and `UnreadableFile` if it is not a file of this benchmark.
+    Raises `MemoirError` if there is nothing to ask, and `UnreadableFile` if it is not a file of this benchmark.
     """
     left, is_empty = limit, True
     for history in benchmark.load(path):
@@ -84,4 +76,4 @@ def histories(
             return
     if is_empty:
         where = f" in {', '.join(only)}" if only else ""
-        raise NoProbes(f"{path}, read as {benchmark.title}, has no question that can be asked{where}")
+        raise MemoirError(f"{path}, read as {benchmark.title}, has no question that can be asked{where}")

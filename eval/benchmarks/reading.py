@@ -1,7 +1,7 @@
 """What all adapters share: find the file, group an importer's records by history, and name and date probes."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -102,30 +102,27 @@ def gather(records: Iterable[Record]) -> list[ImportedHistory]:
     return list(histories.values())
 
 
-def find_file(path: Path, patterns: Iterable[str], title: str, sniff: Callable[[bytes], bool]) -> Path:
+def find_file(path: Path, patterns: Sequence[str], title: str, sniff: Callable[[bytes], bool]) -> Path:
     """Return the file itself, or the one in a folder that matches the first pattern with any match.
 
     Raises `UnreadableFile` if there is none, there are several, or its content is something else.
     """
-    file = _only(path, list(patterns), title) if path.is_dir() else path
-    if not sniff(read_head(file)):
-        raise UnreadableFile(f"{file} does not look like {title}. Nothing was read. Name the benchmark's own file.")
-    return file
+    if path.is_dir():
+        matches = ([file for file in sorted(path.glob(pattern)) if file.is_file()] for pattern in patterns)
+        files = next(filter(None, matches), [])
+        if len(files) > 1:
+            names = ", ".join(str(file.relative_to(path)) for file in files)
+            raise UnreadableFile(f"{path} has several files of {title}: {names}. Name one of them.")
+        if not files:
+            expected = " or ".join(patterns)
+            raise UnreadableFile(f"{path} has no file of {title}; expected {expected}. Put it there, or name the file.")
+        path = files[0]
+    if not sniff(read_head(path)):
+        raise UnreadableFile(f"{path} does not look like {title}. Nothing was read. Name the benchmark's own file.")
+    return path
 
 
 def read_asked_at(text: str) -> datetime | None:
     """Read when a question is asked: a moment, or the end of a day."""
     moment = parse_iso_moment(text) or last_moment(text)
     return moment.astimezone(UTC) if moment else None
-
-
-def _only(folder: Path, patterns: list[str], title: str) -> Path:
-    for pattern in patterns:
-        files = sorted(file for file in folder.glob(pattern) if file.is_file())
-        if len(files) > 1:
-            names = ", ".join(str(file.relative_to(folder)) for file in files)
-            raise UnreadableFile(f"{folder} has several files of {title}: {names}. Name one of them.")
-        if files:
-            return files[0]
-    expected = " or ".join(patterns)
-    raise UnreadableFile(f"{folder} has no file of {title}; expected {expected}. Put it there, or name the file.")

@@ -1,9 +1,8 @@
 """What a benchmark's folder declares: how it is read and scored, its tables as presets, and its published figures."""
 
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import Any
 
 from eval.metrics.evidence import Scoring
 from eval.runs.experiment import Experiment, with_settings
-from eval.types import Criterion, History
+from eval.types import History
 from graph.models.registry import is_named
+from memory import read_table
 from memory.search.scoring import FACTORS
 
-_NAMES = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+_NAMES = read_table(__file__, "names.toml")
 NEEDS: Mapping[str, str] = _NAMES["needs"]
 """What a row needs, by the names that tables.toml has for it."""
 
@@ -98,7 +98,8 @@ class Published:
 class Benchmark:
     """A benchmark: how it is read and scored, also by a judge, its tables, and what others published on it.
 
-    `load_as_authors` reads the questions as the authors' program asks them, where that differs.
+    `load_as_authors` reads the questions as the authors' program asks them, where that differs. `criteria` are what a
+    judge scores an answer by, from 0 to 1, each with what the scores mean.
     """
 
     name: str
@@ -108,7 +109,7 @@ class Benchmark:
     scoring: Scoring
     presets: tuple[Preset, ...] = ()
     published_figures: tuple[Published, ...] = ()
-    criteria: tuple[Criterion, ...] = ()
+    criteria: Mapping[str, str] = field(default_factory=dict, hash=False)
     load_as_authors: Callable[[Path], Iterator[History]] | None = None
 
     def published(self, metrics: Iterable[str]) -> tuple[Published, ...]:
@@ -131,10 +132,10 @@ def declare(
     `texts`. `published.json` groups figures by system and conditions.
     """
     folder = Path(str(adapter.__file__)).parent
-    tables, published = folder / "tables.toml", folder / "published.json"
+    published = folder / "published.json"
     file: dict[str, Any] = {"tables": {}, "names": {}, "texts": {}, "remark": "", "criteria": {}}
-    if tables.exists():
-        file |= tomllib.loads(tables.read_text("utf-8"))
+    if (folder / "tables.toml").exists():
+        file |= read_table(str(adapter.__file__), "tables.toml")
     return Benchmark(
         name,
         title or adapter.TITLE,
@@ -147,7 +148,7 @@ def declare(
             for run in (json.loads(published.read_text("utf-8")) if published.exists() else ())
             for metric, value in run["values"].items()
         ),
-        tuple(Criterion(*each) for each in file["criteria"].items()),
+        file["criteria"],
         partial(adapter.load, as_authors=True) if asks_as_authors else None,
     )
 

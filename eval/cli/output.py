@@ -11,7 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from eval.runs.halves import HALVES
+from eval.runs.experiment import HALVES
 from eval.types import Watch
 from memory.cli.errors import print_error
 from memory.cli.program import Arguments, Commands, argument, flag, number, path
@@ -39,11 +39,11 @@ def show(arguments: Arguments, value: object, text: str) -> None:
     print(json.dumps(to_json_values(value), ensure_ascii=False) if arguments.json else text)
 
 
-def show_table(arguments: Arguments, command: str, value: object, table: str, text: str = "") -> None:
-    """Show a value as JSON, the table or another text; put the table into the file that `--write` names."""
+def show_table(arguments: Arguments, command: str, value: object, table: str) -> None:
+    """Show a value as JSON or the table; put the table into the file that `--write` names."""
     if arguments.write:
         write_between_marks(arguments.write, command, table)
-    show(arguments, value, text or table)
+    show(arguments, value, table)
 
 
 def write_between_marks(file: Path, command: str, content: str) -> None:

@@ -1,6 +1,6 @@
 """Run benchmarks; show, judge, rate, export and delete runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from eval.rating.model_rater import rate
 from eval.reporting import compare as comparing
 from eval.reporting import exports, render
 from eval.reporting.report import report
-from eval.runs.evaluator import Evaluator, RunRequest
-from eval.runs.experiment import Experiment, changed_settings, combinations, with_settings
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import Experiment, RunRequest, changed_settings, combinations, with_settings
 from eval.runs.run import Run
 from graph.models.registry import chat_model, is_named
 from memory.cli.errors import print_error
@@ -63,8 +63,8 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     for name in arguments.systems:
         registry.check(name, has_model=is_named(base.pipeline.model))
     if len(arguments.systems) > 1 and not (arguments.preset or arguments.sweep):
-        rows = [(name, replace(base, system=name)) for name in dict.fromkeys(arguments.systems)]
-        compared = comparing.side_by_side(_run_rows(arguments, evaluator, rows))
+        systems = [(name, replace(base, system=name)) for name in dict.fromkeys(arguments.systems)]
+        compared = comparing.side_by_side(_run_rows(arguments, evaluator, systems))
         show(arguments, compared[0], comparing.side_by_side_markdown(*compared))
         return
     if len(arguments.systems) > 1:
@@ -75,24 +75,20 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     if not arguments.preset and not arguments.sweep:
         _show_report(arguments, *_run_rows(arguments, evaluator, [(arguments.benchmark, base)]).values())
         return
-    rows = _preset_rows(arguments, base) if arguments.preset else list(combinations(base, arguments.sweep))
+    rows, preset = combinations(base, arguments.sweep), PRESETS.get(arguments.preset or "")
+    if preset:
+        if preset.benchmark != arguments.benchmark:
+            raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
+        experiments, left_out = preset.experiments(base)
+        for row in left_out:
+            print_error(f"Skipped the row “{row.label}”: it needs {row.needs}.")
+        rows = iter(experiments.items())
     reports = {label: report(done) for label, done in _run_rows(arguments, evaluator, rows).items()}
-    preset = PRESETS.get(arguments.preset or "")
     header, table = render.sweep_rows(reports, *(preset.columns if preset else ()))
     show(arguments, {"rows": reports}, "\n\n".join([render.narrow_tables(table, header), *render.rules(header)]))
 
 
-def _preset_rows(arguments: Arguments, base: Experiment) -> list[tuple[str, Experiment]]:
-    preset = PRESETS[arguments.preset]
-    if preset.benchmark != arguments.benchmark:
-        raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
-    experiments, left_out = preset.experiments(base)
-    for row in left_out:
-        print_error(f"Skipped the row “{row.label}”: it needs {row.needs}.")
-    return list(experiments.items())
-
-
-def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Sequence[tuple[str, Experiment]]) -> dict[str, Run]:
+def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Iterable[tuple[str, Experiment]]) -> dict[str, Run]:
     """Run rows, and let a judge see their answers if one is named; returns the run of each, in their order."""
     names = ("data", "limit", "sample", "half", "jobs", "engine", "afresh", "cold")
     how: dict[str, Any] = {name: getattr(arguments, name) for name in names}
@@ -260,7 +256,7 @@ def let_model_rate(arguments: Arguments, evaluator: Evaluator) -> None:
     """Let a chat model fill a sheet in."""
     sheet.check_is_new(arguments.file)
     model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
-    replies, asked_for = _replies(arguments, evaluator), sheet.ids(arguments.sheet)
+    replies, asked_for = _replies(arguments, evaluator), {line["reply"] for _, line in sheet.lines(arguments.sheet)}
     chosen = [reply for reply in replies if reply.id in asked_for]
     with progress_bars("reply") as watch:
         given, counts = rate(chosen, model, lambda done, total: watch(arguments.model, done, total))

@@ -14,7 +14,7 @@ from eval.benchmarks.perltqa import training
 from eval.benchmarks.perltqa.generation import recipe as perltqa
 from eval.cli.output import COMMANDS, DATA, JSON, progress_bars, show
 from eval.fetching.fetch import SOURCES, fetch
-from eval.making.generation import Generated, Generation, GenerationPlan
+from eval.making.generation import Generation, GenerationPlan
 from eval.making.prompts import read_prompts
 from eval.reporting.render import format_fraction
 from eval.runs.evaluator import Evaluator
@@ -128,17 +128,19 @@ def _add_recipe(benchmark: str, recipe: ModuleType, about: str, *options: Argume
         model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
         with progress_bars("part") as watch:
             generation = Generation(arguments.folder, plan, read_prompts(str(recipe.__file__)), model, watch)
-            done: Generated = recipe.generate(generation, *(given[name] for name in names if name not in PLANNED))
-        for fault in done.failed:
+            counts = recipe.generate(generation, *(given[name] for name in names if name not in PLANNED))
+        for fault in generation.failed:
             print_error(f"{fault}. Run the same command again to try it again")
-        counts = ", ".join(f"{number} {kind}" for kind, number in done.counts.items())
-        left_out = "".join(f"\n  {number} {reason}" for reason, number in done.left_out.items())
+        replies, left_out = sum(part["replies"] for part in generation.parts), generation.left_out()
+        made = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+        reasons = "".join(f"\n  {number} {reason}" for reason, number in left_out.items())
         text = (
-            f"{arguments.folder}: {counts}, made from {done.replies} replies.\nLeft out:{left_out or ' nothing'}\n"
+            f"{arguments.folder}: {made}, made from {replies} replies.\nLeft out:{reasons or ' nothing'}\n"
             f"Run it: python -m eval run {benchmark} --data {arguments.folder}"
         )
-        show(arguments, done, text)
-        return 1 if done.failed else 0
+        value = {"counts": counts, "replies": replies, "left_out": left_out, "failed": generation.failed}
+        show(arguments, value, text)
+        return 1 if generation.failed else 0
 
     generate.__doc__ = about
     GENERATE.add(benchmark, *options)(generate)

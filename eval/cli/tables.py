@@ -113,7 +113,7 @@ def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> int:
             print_error("Interrupted. Run the same command again; unfinished banks are built again.")
             return INTERRUPTED
     value = {**measure.conditions(), "figures": figures}
-    show_table(arguments, "bench", value, measure.to_markdown(figures), measure.to_text(figures))
+    show_table(arguments, "bench", value, measure.to_markdown(figures))
     return 0
 
 
@@ -127,5 +127,4 @@ def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> int:
 def measure_turn(arguments: Arguments, evaluator: Evaluator) -> None:
     """Measure a chat turn, the app's start and its idle memory."""
     figures = turn.run(evaluator.settings, arguments.memories, arguments.turns, with_app=not arguments.no_app)
-    text = "\n".join(f"{name}: {value}" for name, value in figures.items())
-    show_table(arguments, "bench-turn", figures, turn.to_markdown(figures), text)
+    show_table(arguments, "bench-turn", figures, markdown_table(figures.items(), ("measure", "value")))

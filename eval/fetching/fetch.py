@@ -5,8 +5,6 @@ offline while the app sets HF_HUB_OFFLINE, and `hf_hub_download` deletes what wa
 (huggingface_hub 1.33, `_download_to_tmp_and_move`); the largest file has 2.7 GB.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os
@@ -17,17 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import httpx
 from pydantic import TypeAdapter
 
 from eval.types import Watch
 from memory.errors import Cancelled, MemoirError
 
-if TYPE_CHECKING:
-    import httpx
-
-PARTIAL = 206
 SHA256_DIGITS = 64
 
 STEP = 1 << 20
@@ -45,10 +39,6 @@ KEPT = "the part that was downloaded is kept, and the next download continues fr
 
 class FetchFailed(MemoirError):
     """The files could not be downloaded; the message says why, what is kept, and how to get them by hand."""
-
-
-class TransferFailed(MemoirError):
-    """The download could not be finished; the message says why and what is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +94,14 @@ def fetch(name: str, folder: Path, watch: Watch) -> list[Path]:
     source = SOURCES[name]
     try:
         if not source.repo:
-            raise TransferFailed("its authors publish it where it cannot be downloaded automatically")
+            raise MemoirError("its authors publish it where it cannot be downloaded automatically")
         return _transfer(source, folder, watch)
-    except TransferFailed as fault:
-        why = str(fault)
     except Cancelled:
         raise Cancelled(
             "Cancelled. The part that was downloaded is kept; the next download continues from there."
         ) from None
+    except MemoirError as fault:
+        why = str(fault)
     except KeyboardInterrupt:
         why = f"it was interrupted; {KEPT}"
     raise FetchFailed(f"{source.title} was not downloaded: {why}. To get it by hand:\n{manual_steps(name, folder)}")
@@ -126,14 +116,13 @@ def manual_steps(name: str, folder: Path) -> str:
 
 
 def _transfer(source: Source, folder: Path, watch: Watch) -> list[Path]:
-    import httpx
     from filelock import FileLock
     from huggingface_hub import get_token
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise TransferFailed(f"the folder {folder} cannot be created ({fault.strerror})") from fault
+        raise MemoirError(f"the folder {folder} cannot be created ({fault.strerror})") from fault
     token = get_token()  # httpx drops it when the hub redirects to another host
     headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
     client = httpx.Client(headers=headers, timeout=QUIET_SECONDS, follow_redirects=True)
@@ -157,7 +146,7 @@ def _look_up(client: httpx.Client, source: Source, folder: Path) -> list[RemoteF
     for name, possible in source.files.items():
         info = next((there[path] for path in possible if path in there), None)
         if info is None:
-            raise TransferFailed(f"{source.repo} on the hub no longer contains {' or '.join(possible)}")
+            raise MemoirError(f"{source.repo} on the hub no longer contains {' or '.join(possible)}")
         url = hf_hub_url(source.repo, info["path"], repo_type="dataset", endpoint=endpoint)
         checksum = info["lfs"]["oid"] if info.get("lfs") else info["oid"]
         wanted.append(RemoteFile(url, folder / name, info["size"], checksum))
@@ -168,7 +157,7 @@ def _require_room(wanted: Sequence[RemoteFile], folder: Path) -> None:
     needed = sum(file.size - _size(file.part) for file in wanted if not file.path.exists())
     free = shutil.disk_usage(folder).free
     if needed > free:
-        raise TransferFailed(
+        raise MemoirError(
             f"the disk of {folder} is too full: {needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free"
         )
 
@@ -178,7 +167,7 @@ def _fetch_file(client: httpx.Client, file: RemoteFile, watch: Watch) -> Path:
         if _size(file.path) == file.size and _checksum(file.path, file) == file.checksum:
             watch(file.path.name, file.size, file.size)
             return file.path
-        raise TransferFailed(
+        raise MemoirError(
             f"{file.path} exists already, but differs from the file on the hub (checksum {file.checksum}); "
             "it was left unchanged. Move it away to download the hub's file"
         )
@@ -188,7 +177,7 @@ def _fetch_file(client: httpx.Client, file: RemoteFile, watch: Watch) -> Path:
         return file.part.replace(file.path)
     aside = file.path.with_name(f"{file.path.name}.{checksum[:12]}.wrong")
     file.part.replace(aside)
-    raise TransferFailed(
+    raise MemoirError(
         f"{file.path.name} was damaged or altered on the way: its checksum is {checksum}, "
         f"the hub's is {file.checksum}. It was renamed to {aside}; download again to start over"
     )
@@ -196,8 +185,6 @@ def _fetch_file(client: httpx.Client, file: RemoteFile, watch: Watch) -> Path:
 
 def _download(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
     """Complete the part file; a broken connection is resumed where it ended."""
-    import httpx
-
     if _size(file.part) > file.size:
         file.part.unlink()
     file.part.touch()
@@ -211,7 +198,7 @@ def _download(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
             fault = _describe(broken)
         left = ATTEMPTS if _size(file.part) > before else left - 1
         if left == 0:
-            raise TransferFailed(f"the connection broke {ATTEMPTS} times in a row ({fault}); {KEPT}")
+            raise MemoirError(f"the connection broke {ATTEMPTS} times in a row ({fault}); {KEPT}")
         if left < ATTEMPTS:
             time.sleep(PAUSE_SECONDS)
 
@@ -225,7 +212,7 @@ def _append(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
             reply.read()
         hf_raise_for_status(reply)
         # Some servers send the whole file, whatever range was requested.
-        with file.part.open("ab" if reply.status_code == PARTIAL else "wb") as part:
+        with file.part.open("ab" if reply.status_code == httpx.codes.PARTIAL_CONTENT else "wb") as part:
             reported = part.tell()
             for piece in reply.iter_raw():
                 part.write(piece)
@@ -250,8 +237,7 @@ def _checksum(path: Path, file: RemoteFile) -> str:
 
 @contextmanager
 def _translated_errors(repo: str, folder: Path) -> Iterator[None]:
-    """Translate errors of the libraries and the system into a `TransferFailed` with an explanation."""
-    import httpx
+    """Translate errors of the libraries and the system into a `MemoirError` with an explanation."""
     from filelock import Timeout
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
@@ -260,24 +246,22 @@ def _translated_errors(repo: str, folder: Path) -> Iterator[None]:
         yield
     except GatedRepoError as fault:
         why = f"its licence must be accepted first. Log in at {page}, accept it, create a token and set it as HF_TOKEN"
-        raise TransferFailed(why) from fault
+        raise MemoirError(why) from fault
     except RepositoryNotFoundError as fault:
-        raise TransferFailed(f"{page} does not exist, or is not visible to you") from fault
+        raise MemoirError(f"{page} does not exist, or is not visible to you") from fault
     except HfHubHTTPError as fault:
-        raise TransferFailed(f"the hub refused the request ({fault.response.status_code}); {KEPT}") from fault
+        raise MemoirError(f"the hub refused the request ({fault.response.status_code}); {KEPT}") from fault
     except httpx.TransportError as fault:
-        raise TransferFailed(
-            f"the hub cannot be reached ({_describe(fault)}). Check your network connection"
-        ) from fault
+        raise MemoirError(f"the hub cannot be reached ({_describe(fault)}). Check your network connection") from fault
     except Timeout:
-        raise TransferFailed(f"another download into {folder} is running; wait until it ends") from None
+        raise MemoirError(f"another download into {folder} is running; wait until it ends") from None
     except OSError as fault:
         full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         what = "the disk is full, or the size of files is limited" if full else "a file cannot be written"
-        raise TransferFailed(f"{what} ({_describe(fault)}); {KEPT}") from fault
+        raise MemoirError(f"{what} ({_describe(fault)}); {KEPT}") from fault
     except (ValueError, TypeError, LookupError) as fault:
         why = f"the answer is not from the hub ({_describe(fault)}); a login page of your network may be in between"
-        raise TransferFailed(why) from fault
+        raise MemoirError(why) from fault
 
 
 def _describe(fault: Exception) -> str:

@@ -5,33 +5,26 @@ unscored if there is no reply, or no gold answer. Both are counted, and the reas
 model costs nothing: replies are cached by the SHA-256 of the model's name and the whole prompt.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from eval.judging import rubric
-from eval.types import Criterion, Prediction, Probe, Verdict
+from eval.types import ChatModel, Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
 from graph.models.json_replies import REASONING, quoted
 from memory.errors import MemoirError
 
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
 VERDICTS: Mapping[str, Literal["right", "wrong"]] = {"right": "right", "wrong": "wrong"}
 
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"verdict": {"type": "string", "enum": list(VERDICTS)}},
-}
+_VERDICT = {"verdict": {"type": "string", "enum": list(VERDICTS)}}
+SCHEMA: Mapping[str, Any] = {"type": "object", "properties": _VERDICT}
 
 MAX_TOKENS = 64
 """Most tokens of a verdict, which takes 10."""
@@ -43,10 +36,6 @@ BUSY_SECONDS = 60.0
 """How long one process waits for another that writes to the cache."""
 
 _FIRST_WORD = re.compile(r"\A[\"'*_`]*(right|wrong)\b", re.IGNORECASE)
-
-
-class CacheUnusable(MemoirError):
-    """The file of cached replies cannot be read or written."""
 
 
 @dataclass
@@ -80,32 +69,32 @@ class Agreement:
     alpha: float | None = None
 
 
+@dataclass
 class Judge:
     """Judges answers with one chat model; `name` signs its verdicts, `cache` is an SQLite file.
 
     Processes may share the cache. With `criteria`, each answer is scored by these, too, which takes one more reply.
     """
 
-    def __init__(self, model: BaseChatModel, name: str, cache: Path, criteria: Sequence[Criterion] = ()) -> None:
-        self.name = name
-        self.criteria = criteria
-        self.spent = Spent()
-        self._model = model
-        self._cache = cache
+    model: ChatModel
+    name: str
+    cache: Path
+    criteria: Mapping[str, str] = field(default_factory=dict)
+    spent: Spent = field(default_factory=Spent)
 
     def judge(self, probe: Probe, prediction: Prediction) -> Verdict:
         """Judge an answer; where the judge gives no verdict, the reply or the reason is kept in its place.
 
         A reader's reply that could not be read is wrong, and has scores of 0, without asking.
 
-        Raises `CacheUnusable` if the cache's file cannot be read or written.
+        Raises `MemoirError` if the cache's file cannot be read or written.
         """
         by_rubric = bool(probe.gold.rubric)
         if probe.gold.answerable and not probe.gold.answers and not by_rubric:
             return Verdict("unscored", self.name, "there is no gold answer to compare with")
         if prediction.unreadable:
             reason, score = "the reader's reply could not be read", 0.0 if by_rubric else None
-            return Verdict("wrong", self.name, reason, score, dict.fromkeys((c.name for c in self.criteria), 0.0))
+            return Verdict("wrong", self.name, reason, score, dict.fromkeys(self.criteria, 0.0))
         verdict = self._verdict(probe, prediction)
         if verdict.state == "unscored" or not self.criteria:
             return verdict
@@ -141,7 +130,7 @@ class Judge:
             self.spent.cached += 1
             return str(cached[0])
         self.spent.asked += 1
-        reply = complete(self._model, prompt, schema=schema, max_tokens=max_tokens)
+        reply = complete(self.model, prompt, schema=schema, max_tokens=max_tokens)
         self.spent.tokens_in += reply.tokens_in
         self.spent.tokens_out += reply.tokens_out
         with self._open() as cache:
@@ -153,16 +142,16 @@ class Judge:
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Open the cache for one use, so that processes can share it."""
         try:
-            self._cache.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._cache, timeout=BUSY_SECONDS, isolation_level=None)) as cache:
+            self.cache.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.cache, timeout=BUSY_SECONDS, isolation_level=None)) as cache:
                 cache.execute(
                     "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, reply TEXT, "
                     "tokens_in INTEGER, tokens_out INTEGER) STRICT"
                 )
                 yield cache
         except (sqlite3.Error, OSError) as fault:
-            raise CacheUnusable(
-                f"{self._cache}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
+            raise MemoirError(
+                f"{self.cache}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
                 "run's own file. Free disk space, wait for the other process, or move the file away to start a new one"
             ) from fault
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from eval.types import Criterion, Prediction, Probe
+from eval.types import Prediction, Probe
 from graph.models.json_replies import REASONING, quoted
 from memory import read_table
 
@@ -53,10 +53,8 @@ def score(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, d
 
     Raises `Unreadable` at the first reply that cannot be read; its message is the reply.
     """
-    return (_score_order if probe.gold.in_order else _score_points)(probe, prediction, ask)
-
-
-def _score_points(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, dict[str, float | None]]:
+    if probe.gold.in_order:
+        return _score_order(probe, prediction, ask)
     answer = prediction.answer.strip() or NO_ANSWER
     scores = []
     for point in probe.gold.rubric:
@@ -134,21 +132,20 @@ def _tau(events: int, items: Sequence[int | str]) -> float:
 
 
 def score_criteria(
-    probe: Probe, prediction: Prediction, criteria: Sequence[Criterion], ask: Ask
+    probe: Probe, prediction: Prediction, criteria: Mapping[str, str], ask: Ask
 ) -> tuple[dict[str, float | None], str]:
     """The score of each criterion, in 0..1, None where it cannot be read; and the judge's reply."""
-    names = [criterion.name for criterion in criteria]
     prompt = TEXTS["criteria"].format(
         question=quoted(probe.question),
         right=quoted(list(probe.gold.answers)),
         answer=quoted(prediction.answer.strip() or NO_ANSWER),
-        criteria="\n".join(f"- {criterion.name}: {criterion.meaning}" for criterion in criteria),
-        form="{" + ", ".join(f'"{name}": N' for name in names) + "}",
+        criteria="\n".join(f"- {name}: {meaning}" for name, meaning in criteria.items()),
+        form="{" + ", ".join(f'"{name}": N' for name in criteria) + "}",
     )
-    schema = {"type": "object", "properties": dict.fromkeys(names, _SCORE)}
-    reply = ask(prompt, schema, CRITERION_TOKENS * len(names))
+    schema = {"type": "object", "properties": dict.fromkeys(criteria, _SCORE)}
+    reply = ask(prompt, schema, CRITERION_TOKENS * len(criteria))
     given = read_object(reply)
-    return {name: _read_score(given.get(name)) for name in names}, reply
+    return {name: _read_score(given.get(name)) for name in criteria}, reply
 
 
 def read_object(reply: str) -> dict[str, Any]:

@@ -9,8 +9,6 @@ within `leave_out` it is counted, and the next item is made; elsewhere the part 
 reached (`Unreachable`), the run ends, and the same command goes on later.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter, defaultdict
@@ -19,27 +17,20 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from eval.making.prompts import Prompt
 from eval.metrics.answers import normalise
 from eval.runs.run import drop_partial_line, write_atomically
-from eval.types import Watch
+from eval.types import ChatModel, Watch
 from graph.models.calls import Completion, ModelFailed, Unreachable
 from graph.models.json_replies import UnusableReply, ask_for_json
 from memory.errors import MemoirError
 
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
-
 MAX_TOKENS = 1024
 """Most tokens of a reply; an event of 300 words takes some 500, ten relationships 700."""
-
-
-class GenerationStopped(MemoirError):
-    """The files cannot be made, or not to the end; the message says which part and step, and what is kept."""
 
 
 class LeftOut(Exception):  # the next item or part is made, not an error of the program
@@ -80,36 +71,25 @@ _PART = TypeAdapter(Part)
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """What the files of a benchmark hold, by kind, what was left out, and why some parts could not be made."""
-
-    counts: Mapping[str, int]
-    replies: int
-    left_out: Mapping[str, int]
-    failed: Sequence[str]
-
-
 @dataclass(slots=True)
 class Generation:
     """One run that makes the parts of a benchmark in a folder, as far as it lacks them.
 
-    `make` may be called for several kinds of parts; `account` and `nothing` speak of all of them.
+    `make` may be called for several kinds of parts; all of them, and why some could not be made, are kept here.
     """
 
     folder: Path
     plan: GenerationPlan
     prompts: Mapping[str, Prompt]
-    model: BaseChatModel
+    model: ChatModel
     watch: Watch
     parts: list[Part] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
-    def make(self, kind: str, items: Sequence[Item], make: Callable[[Item, Writer], Part]) -> list[Part]:
+    def make(self, kind: str, items: Sequence[Item], make: "Callable[[Item, Writer], Part]") -> list[Part]:
         """Make a part of each item. Those that cannot be made are missing.
 
-        Raises:
-            GenerationStopped: the folder was made by another plan, a part is damaged, or the model does not reply.
+        Raises `MemoirError` if the folder was made by another plan, a part is damaged, or the model does not reply.
         """
         self._open_folder()
         place = self.folder / f"{kind}s"
@@ -126,7 +106,7 @@ class Generation:
             except LeftOut as fault:
                 self.failed.append(f"{writer.place}: {fault}{_in_brackets(writer.left_out)}")
             except Unreachable as fault:
-                raise GenerationStopped(
+                raise MemoirError(
                     f"{writer.place}: {fault}. The {len(made)} finished are kept, and the replies to this one; run the "
                     "same command again to go on"
                 ) from fault
@@ -142,23 +122,19 @@ class Generation:
         """Write a file of the benchmark as JSON."""
         write_atomically(self.folder / name, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
-    def account(self, counts: Mapping[str, int]) -> Generated:
-        """The account of what was made, with what the files hold."""
-        return Generated(counts, sum(part["replies"] for part in self.parts), self._left_out(), self.failed)
-
-    def nothing(self, what: str) -> GenerationStopped:
+    def nothing(self, what: str) -> MemoirError:
         """The error that nothing came out that can be asked, with the reasons."""
-        return GenerationStopped(f"no {what} was made{_in_brackets(self._left_out(), self.failed)}. Try a larger model")
+        return MemoirError(f"no {what} was made{_in_brackets(self.left_out(), self.failed)}. Try a larger model")
 
     def _open_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         plan = asdict(self.plan)
         file, text = self.folder / "generation.json", json.dumps(plan | plan.pop("options"))
         if file.exists() and (before := file.read_text("utf-8")) != text:
-            raise GenerationStopped(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
+            raise MemoirError(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
         write_atomically(file, text.encode())
 
-    def _left_out(self) -> Mapping[str, int]:
+    def left_out(self) -> Mapping[str, int]:
         """What was left out over all parts, the most frequent first."""
         return dict(sum((Counter(part["left_out"]) for part in self.parts), Counter[str]()).most_common())
 
@@ -167,9 +143,7 @@ def _read(file: Path) -> Part:
     try:
         return _PART.validate_json(file.read_bytes())
     except ValidationError as fault:
-        raise GenerationStopped(
-            f"{file} is damaged ({fault.errors()[0]['msg']}). Delete it to make it again"
-        ) from fault
+        raise MemoirError(f"{file} is damaged ({fault.errors()[0]['msg']}). Delete it to make it again") from fault
 
 
 def _in_brackets(left_out: Mapping[str, int], failed: Sequence[str] = ()) -> str:
@@ -266,8 +240,7 @@ class Writer:
     def score(self, name: str, too_low: str, **data: object) -> int:
         """Return the score from 0 to 10 that the model gives by the prompt of a name.
 
-        Raises:
-            LeftOut: it is below the threshold, for the reason `too_low`, or there is no usable reply.
+        Raises `LeftOut` if it is below the threshold, for the reason `too_low`, or there is no usable reply.
         """
         score = int(self.ask(name, **data).score)
         leave_out_if(score < self.plan.threshold, too_low)

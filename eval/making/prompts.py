@@ -7,21 +7,15 @@
 A form is a name of `TYPES`, a range of integers ("0..10"), [form of the items, most items] or { field = form }.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, create_model
 
 from graph.models.json_replies import StrictReply, quoted
-
-
-def one_line(text: str) -> str:
-    """The text without line breaks, and without spaces at its ends or twice."""
-    return " ".join(text.split())
+from memory import read_table
 
 
 def _bound(**limits: int) -> Any:  # noqa: ANN401  # of what pydantic's functions return
@@ -30,7 +24,8 @@ def _bound(**limits: int) -> Any:  # noqa: ANN401  # of what pydantic's function
 
 
 def _text(most: int) -> Any:  # noqa: ANN401  # a type
-    return Annotated[str, AfterValidator(one_line), _bound(maxLength=most)]
+    """A text without line breaks, and without spaces at its ends or twice."""
+    return Annotated[str, AfterValidator(lambda text: " ".join(text.split())), _bound(maxLength=most)]
 
 
 TYPES: Mapping[str, Any] = {
@@ -58,7 +53,7 @@ class Prompt:
 
 def read_prompts(module: str) -> dict[str, Prompt]:
     """The prompts beside a module's file, by name. Its text `form`, if any, replaces {form} in others."""
-    file = tomllib.loads(Path(module).with_name("prompts.toml").read_text("utf-8"))
+    file = read_table(module, "prompts.toml")
     form = file.pop("form", "")
     return {
         name: Prompt(each["text"].replace("{form}", form), _shape(name, each["reply"])) for name, each in file.items()

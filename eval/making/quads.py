@@ -1,7 +1,7 @@
 """Read the relations of a memory as a temporal knowledge graph: head, relation, tail, and when it held.
 
 DialSim (Kim et al. 2024, section 3.1.3) makes questions from quadruples [head, relation, tail, date] of TV scripts;
-here they come from the profile and relationship memories of a bank or of a file, and from what sessions say.
+here they come from the profile and relationship memories of a file, and from what sessions say.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from datetime import datetime
 from eval.play.simulation.simulate import sort_by_time_and_number
 from eval.types import History
 from graph.learning.plain_facts import facts
-from memory.types import Memory, MemoryDraft, SessionDraft, Store, TimeSpan
+from memory.types import MemoryDraft, SessionDraft, Store, TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Knowledge:
         return path
 
 
-def quads(memories: Iterable[Memory | MemoryDraft], whose: str = "") -> Iterator[Quad]:
+def quads(memories: Iterable[MemoryDraft], whose: str = "") -> Iterator[Quad]:
     """Yield the facts in profile and relationship memories that have a relation.
 
     `whose` is the head where neither the relation nor the memory's speaker names one (PerLTQA's profiles). A profile
@@ -146,7 +146,7 @@ def _from_turn(memory: MemoryDraft, session: SessionDraft, place: int) -> Memory
     return replace(memory, external_id=name, said_at=memory.said_at or session.started_at)
 
 
-def _quad(memory: Memory | MemoryDraft, whose: str, unnamed: str) -> Quad | None:
+def _quad(memory: MemoryDraft, whose: str, unnamed: str) -> Quad | None:
     relation = memory.relation
     if memory.store not in ("profile", "relationship") or relation is None or not folded(relation.tail):
         return None
@@ -159,7 +159,7 @@ def _quad(memory: Memory | MemoryDraft, whose: str, unnamed: str) -> Quad | None
         relation.tail.strip(),
         memory.valid_from or memory.said_at,
         memory.valid_to,
-        memory.external_id or (str(memory.id) if isinstance(memory, Memory) else unnamed),
+        memory.external_id or unnamed,
         memory.said_at,
         memory.store,
     )

@@ -4,8 +4,6 @@ Several gold answers are equally right, and the best value over them counts. Wor
 et al. 2016): lower case, without punctuation and articles. Each Chinese or Japanese character is a word.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata
@@ -13,13 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eval.judging.rubric import family
 from eval.types import STATEMENT, Prediction, Probe, Verdict
-
-if TYPE_CHECKING:
-    from sacrebleu.metrics.bleu import BLEU
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -46,7 +41,8 @@ def tokens(text: str) -> list[str]:
     as they are. Beyond it, typographic punctuation counts as punctuation, compatible characters are equal (NFKC), a
     Chinese or Japanese character is a token, and articles stay where nothing else is left (the blood type "A").
     """
-    plain = "".join(" " if _is_foreign_mark(c) else c for c in text.translate(_DELETED))
+    marks = {c for c in text if not c.isascii() and unicodedata.category(c).startswith("P")}
+    plain = "".join(" " if c in marks else c for c in text.translate(_DELETED))
     plain = unicodedata.normalize("NFKC", plain).lower().translate(_DELETED)
     found = _TOKEN.findall(plain)
     return [token for token in found if token not in ARTICLES] or found
@@ -98,7 +94,7 @@ def bleu(answer: str, golds: Sequence[str]) -> float:
     as "zh" where the gold answer is Chinese. The best single gold answer counts; n-grams are not pooled over them.
     """
     percent = max(_bleu("zh" if IS_CJK.search(gold) else "13a").sentence_score(answer, [gold]).score for gold in golds)
-    return min(percent / 100, 1.0)  # equal texts score 100.00000000000004
+    return float(min(percent / 100, 1.0))  # equal texts score 100.00000000000004
 
 
 def distinct_n(responses: Sequence[str], n: int) -> tuple[float, list[float]]:
@@ -193,10 +189,6 @@ def _shared(ours: Sequence[str], gold: Sequence[str]) -> int:
     return (Counter(ours) & Counter(gold)).total()
 
 
-def _is_foreign_mark(character: str) -> bool:
-    return not character.isascii() and unicodedata.category(character).startswith("P")
-
-
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
@@ -209,7 +201,7 @@ def _rouge() -> Any:  # noqa: ANN401  # rouge-score has no types
 
 
 @cache
-def _bleu(tokeniser: str) -> BLEU:
+def _bleu(tokeniser: str) -> Any:  # noqa: ANN401  # importing its type loads sacrebleu
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize=tokeniser, effective_order=True)

@@ -6,7 +6,6 @@ out, not 0. Of kinds, a positive is an episodic question (events and dialogues);
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,25 +32,11 @@ def _share(part: Numbers, whole: Numbers, of_none: float) -> Numbers:
 # --- abstention
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Counts of answerable and unanswerable questions, answered and refused (abstained from)."""
+CELLS = ("answered_answerable", "refused_answerable", "answered_unanswerable", "refused_unanswerable")
+"""What is counted of questions, which are answered or refused (abstained from)."""
 
-    answered_answerable: int
-    refused_answerable: int
-    answered_unanswerable: int
-    refused_unanswerable: int
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The metrics if the reader abstained below each confidence threshold; None is a figure over no probes."""
-
-    threshold: tuple[float, ...]
-    precision: tuple[float | None, ...]
-    recall: tuple[float | None, ...]
-    f1: tuple[float | None, ...]
-    false_refusal_rate: tuple[float | None, ...]
+Curve = Mapping[str, Sequence[float | None]]
+"""The metrics if the reader abstained below each confidence `threshold`, by name; None is a figure over no probes."""
 
 
 def questions(samples: Sequence[Sample]) -> list[Sample]:
@@ -60,13 +45,13 @@ def questions(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def refusal_cells(asked: Sequence[Sample]) -> Numbers:
-    """The `cells` of questions, in the order of `Table`."""
+    """The `cells` of questions, in the order of `CELLS`."""
     return cells([not s.probe.gold.answerable for s in asked], [s.prediction.declined for s in asked])
 
 
-def table(samples: Sequence[Sample]) -> Table:
+def table(samples: Sequence[Sample]) -> dict[str, int]:
     """Count the four cells over a run's questions."""
-    return Table(*(int(count) for count in refusal_cells(questions(samples)).sum(axis=0)))
+    return dict(zip(CELLS, map(int, refusal_cells(questions(samples)).sum(axis=0)), strict=True))
 
 
 def abstention(shares: Numbers) -> dict[str, Numbers]:
@@ -100,8 +85,9 @@ def curve(samples: Sequence[Sample]) -> Curve | None:
         return None
     thresholds = np.arange(STEPS + 1) / STEPS
     shares = np.stack([cells(unanswerable, confidence < threshold).mean(axis=0) for threshold in thresholds])
-    figures = [tuple(None if np.isnan(v) else float(v) for v in values) for values in abstention(shares).values()]
-    return Curve(tuple(map(float, thresholds)), *figures)
+    figures = {name.removeprefix("abstention_"): values.tolist() for name, values in abstention(shares).items()}
+    known = {name: [None if np.isnan(value) else value for value in values] for name, values in figures.items()}
+    return {"threshold": thresholds.tolist(), **known}
 
 
 # --- kinds

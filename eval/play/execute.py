@@ -1,8 +1,9 @@
 """Replay many histories and append each answer to its run as it comes."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from threading import Event
 
@@ -11,7 +12,7 @@ from eval.play.engines.schedule import Engine, Processes, Schedule
 from eval.play.models import Models, load_models
 from eval.play.replay import Outcome, Task, replay
 from eval.play.systems import registry
-from eval.runs.experiment import Experiment
+from eval.runs.experiment import Experiment, RunRequest
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
 from graph.models.registry import is_local
@@ -28,40 +29,41 @@ def with_label(watch: Watch, label: str) -> Watch:
 
 
 def execute(
-    rows: Sequence[tuple[Run, Experiment]],
+    rows: Sequence[tuple[Run, RunRequest]],
     histories: Iterable[History],
     cache: Path,
     *,
     total: int,
-    jobs: int = 1,
-    engine: str = "local",
     models: Models | None = None,
     stop: Event | None = None,
     watch: Watch = lambda history, done, total: None,
 ) -> None:
     """Replay what the runs have not answered yet, and append each sample to its run.
 
-    Their experiments store the same (`Experiment.storing`), and each history is stored once for all of them.
+    Their requests store the same (`Experiment.storing`), and each history is stored once for all of them.
     `histories` are read as needed, so that not all of them need to fit in memory. `cache` is the file of embeddings,
-    `total` the number of all probes of a run. Answers depend neither on `jobs` nor on `engine`: one process replays a
+    `total` the number of all probes of a run. Answers depend neither on jobs nor on the engine: one process replays a
     history from start to end. `models` are used in this process. `stop` is checked between probes, and `watch` called
     after each with its history, the probes answered and those known so far.
     """
-    runs, experiments = [run for run, _ in rows], [experiment for _, experiment in rows]
+    runs, experiments, how = [run for run, _ in rows], [request.experiment for _, request in rows], rows[0][1]
     answered = [run.answered() for run in runs]
     finished = [{c.history for c in run.costs()} for run in runs]
     done = sum(map(len, answered))
     task_of = partial(_task, answered=answered, finished=finished)
-    stop, one = stop or Event(), experiments[0]
+    stopped, one = stop or Event(), experiments[0]
     # A pool is one history and reads its file as it goes; a system at an address keeps one history at a time; a local
     # chat model in every process would fill the memory.
     is_single = one.pooled or one.system.startswith(registry.ADDRESS)
-    alone = models is not None or is_single or (engine == "local" and (jobs == 1 or is_local(one.pipeline.model)))
-    outcomes = (
-        _replay_here(filter(None, map(task_of, histories)), experiments, models or load_models(one, cache), stop)
-        if alone
-        else _replay_on(ENGINES[engine](experiments, cache, jobs), histories, task_of, stop, jobs)
-    )
+    is_here = how.engine == "local" and (how.jobs == 1 or is_local(one.pipeline.model))
+    outcomes: Outcomes
+    if models is not None or is_single or is_here:
+        used = models or load_models(one, cache)
+        tasks = takewhile(lambda task: not stopped.is_set(), filter(None, map(task_of, histories)))
+        outcomes = (each for task in tasks for each in replay(task, experiments, used, stopped))
+    else:
+        schedule = Schedule(ENGINES[how.engine](experiments, cache, how.jobs), histories, task_of)
+        outcomes = schedule.outcomes(how.jobs, stopped)
     with closing(outcomes):  # ends the processes, also when this one fails
         for row, outcome in outcomes:
             if isinstance(outcome, HistoryCosts):
@@ -74,7 +76,7 @@ def execute(
                 runs[row].append_sample(outcome)
                 done += 1
             watch(outcome.prediction.history_id, done, max(total * len(runs), done))
-    if not stop.is_set():
+    if not stopped.is_set():
         for run in runs:
             run.mark_done()
 
@@ -87,17 +89,3 @@ def _task(history: History, answered: Sequence[set[tuple[str, str]]], finished: 
         if history.id not in histories_done
     }
     return Task(history, left) if left else None
-
-
-def _replay_here(work: Iterator[Task], experiments: Sequence[Experiment], models: Models, stop: Event) -> Outcomes:
-    for task in work:
-        if stop.is_set():
-            return
-        yield from replay(task, experiments, models, stop)
-
-
-def _replay_on(
-    engine: Engine, histories: Iterable[History], task_of: Callable[[History], Task | None], stop: Event, jobs: int
-) -> Outcomes:
-    with engine:
-        yield from Schedule(engine, histories, task_of).outcomes(jobs, stop)

@@ -7,6 +7,7 @@ no answer. In an index or a prompt such names would tell what is evidence.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
 
 from eval.types import Gold, History
@@ -22,24 +23,29 @@ LONGEST_WORD = 4
 """An id of at most so many characters ("D1:3", "7") may occur in a text by chance."""
 
 
-class Leak(MemoirError):
-    """Something that gives the answer away would have reached the pipeline; the run would measure nothing."""
+def hide_persona(draft: PersonaDraft) -> PersonaDraft:
+    """Drop the persona's id, and its name if the id is part of it."""
+    is_named_after_id = draft.external_id and draft.external_id in draft.name
+    return replace(draft, external_id="", name=NOBODY if is_named_after_id else draft.name)
 
 
-class OpaqueIds:
-    """Replaces the ids of one history by digests, and finds the originals again.
+class BenchmarkIds:
+    """Replaces the ids of one history by digests, and finds those of the persona's sessions and memories again.
 
-    They are digests, not numbers: they depend neither on the order of the file nor on what was stored before.
+    They are digests, not numbers: they depend neither on the order of the file nor on what was stored before. A memory
+    can hold several turns: a round, a session, or the turns that a learned memory was drawn from. `unindexed` are the
+    turns whose words no memory is found by.
     """
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, bank: Bank, persona_id: int) -> None:
         self._history = history.id
+        self._bank = bank
+        self._persona_id = persona_id
+        self.unindexed: set[str] = set()
         self._originals: dict[str, str] = {}
-
-    def hide_persona(self, draft: PersonaDraft) -> PersonaDraft:
-        """Drop the persona's id, and its name if the id is part of it."""
-        is_named_after_id = draft.external_id and draft.external_id in draft.name
-        return replace(draft, external_id="", name=NOBODY if is_named_after_id else draft.name)
+        self._holds: dict[str, tuple[str, ...]] = {}
+        self._units: set[str] = set()
+        self._learned: dict[int, tuple[str, ...]] = {}
 
     def hide_session(self, session: SessionDraft) -> SessionDraft:
         """Replace a session's ids and drop its title; the id of a turn without one is made from its position."""
@@ -68,41 +74,20 @@ class OpaqueIds:
         """Return the id that a digest replaced; KeyError if there is none."""
         return self._originals[hidden]
 
-
-class BenchmarkIds:
-    """The ids of one persona's sessions and memories, as the benchmark has them.
-
-    A memory can hold several turns: a round, a session, or the turns that a learned memory was drawn from. `unindexed`
-    are the turns whose words no memory is found by.
-    """
-
-    def __init__(self, bank: Bank, persona_id: int, opaque: OpaqueIds) -> None:
-        self._bank = bank
-        self._persona_id = persona_id
-        self._opaque = opaque
-        self.unindexed: set[str] = set()
-        self._holds: dict[str, tuple[str, ...]] = {}
-        self._units: set[str] = set()
-        self._sessions: dict[int, str] | None = None
-        self._learned: dict[int, tuple[str, ...]] = {}
-
     def record(self, external_id: str, units: Sequence[str]) -> None:
         """Record which units (opaque ids) are held by what is stored under an external id."""
-        self._holds[external_id] = tuple(self._opaque.original(unit) for unit in units)
+        self._holds[external_id] = tuple(map(self.original, units))
         self._units.update(self._holds[external_id])
 
     def bank_changed(self) -> None:
         """Read the bank again at the next question."""
-        self._sessions = None
+        vars(self).pop("sessions", None)
         self._learned.clear()
 
-    @property
+    @cached_property
     def sessions(self) -> dict[int, str]:
         """The benchmark's id of each session, by the bank's."""
-        if self._sessions is None:
-            stored = self._bank.sessions(self._persona_id)
-            self._sessions = {s.id: self._opaque.original(s.external_id) for s in stored}
-        return self._sessions
+        return {s.id: self.original(s.external_id) for s in self._bank.sessions(self._persona_id)}
 
     def session_of(self, memory: Memory) -> str:
         """The session in which a memory was said; empty if in none."""
@@ -134,15 +119,17 @@ def sort_by_time_and_digest(sessions: Iterable[SessionDraft]) -> list[SessionDra
 
 
 def check_stored(golds: Sequence[Gold], sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -> None:
-    """Check that nothing to be stored holds an id of the evidence; raises `Leak` if something does."""
+    """Check that nothing to be stored holds an id of the evidence; raises `MemoirError` if something does."""
     ids = {i for gold in golds for i in (*gold.turns, *gold.sessions, *gold.items)}
     telling = [i for i in ids if len(i) > LONGEST_WORD and any(c.isdigit() for c in i) and not i.isdigit()]
     for where, names, text in _stored(sessions, memories):
         for gold_id in telling:
             if gold_id in names or gold_id in text:
-                raise Leak(f"{where} would be stored with {gold_id!r} in it, the id of evidence; nothing was asked")
+                raise MemoirError(
+                    f"{where} would be stored with {gold_id!r} in it, the id of evidence; nothing was asked"
+                )
         if named := ids & set(names.split("\n")):
-            raise Leak(f"{where} would be stored under {named.pop()!r}, the id of evidence; nothing was asked")
+            raise MemoirError(f"{where} would be stored under {named.pop()!r}, the id of evidence; nothing was asked")
 
 
 def _stored(sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -> Iterable[tuple[str, str, str]]:
@@ -156,7 +143,9 @@ def _stored(sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -
 
 
 def check_hits(hits: Sequence[Hit], asked_at: datetime) -> None:
-    """Check that nothing said after a probe was found for it; raises `Leak` if something was."""
+    """Check that nothing said after a probe was found for it; raises `MemoirError` if something was."""
     for hit in hits:
         if hit.memory.said_at is not None and hit.memory.said_at > asked_at:
-            raise Leak(f"memory {hit.memory.id} was said {hit.memory.said_at}, after it was asked for ({asked_at})")
+            raise MemoirError(
+                f"memory {hit.memory.id} was said {hit.memory.said_at}, after it was asked for ({asked_at})"
+            )

@@ -1,15 +1,12 @@
 """The memory under test: a fresh bank, filled through the same `remember` as a chat, and asked as of a date."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from eval.play.ids import BenchmarkIds, OpaqueIds, check_hits, check_stored, sort_by_time_and_digest
+from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, sort_by_time_and_digest
 from eval.play.models import Models
 from eval.play.prediction import make_prediction, with_own_answer, with_time_range
 from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
@@ -17,7 +14,7 @@ from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
 from eval.play.systems.contract import MEMOIR, Chat
 from eval.play.systems.registry import open_system
-from eval.play.understanding.time_range import TimeRange, read_time_range
+from eval.play.understanding import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.runs.run import read_before
 from eval.types import Costs, Gold, History, Prediction, Probe
@@ -26,7 +23,7 @@ from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.models.faults import UnknownModel
 from graph.models.local_model import LocalModel
-from graph.settings import Method, PipelineSettings, RerankSettings
+from graph.settings import PipelineSettings, RerankSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import select_session
@@ -35,9 +32,6 @@ from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
 from memory.search.indexer import embed_all
 from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 DEPTH = 1000
 """Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
@@ -48,10 +42,6 @@ DAY = timedelta(days=1)
 
 SETTING = "setting-"
 """Begins the values of `given` that name a setting of the benchmark."""
-
-
-class NoCandidates(MemoirError):
-    """A setting hands in candidates, and the benchmark has none for a probe."""
 
 
 @dataclass
@@ -65,13 +55,12 @@ class MemoryUnderTest:
     costs: Costs = field(default_factory=Costs)
 
     def __post_init__(self) -> None:
-        self._opaque = OpaqueIds(self.history)
         self._rewriter = SessionRewriter(self.experiment, self.history.sessions)
         self._is_learned = True
         self._golds = tuple(probe.gold for probe in self.history.probes)
         self._bank = Bank(self.home / "bank.db")
-        self._persona = self._bank.create_persona(self._opaque.hide_persona(self.history.persona))
-        self._ids = BenchmarkIds(self._bank, self._persona.id, self._opaque)
+        self._persona = self._bank.create_persona(hide_persona(self.history.persona))
+        self._ids = BenchmarkIds(self.history, self._bank, self._persona.id)
         of_bank = (self._bank, self.models.embedder, self.experiment)
         self._chat = Chat(self.models.chat, self.costs)
         if (name := self.experiment.system) == MEMOIR or self.experiment.found_by:
@@ -87,7 +76,9 @@ class MemoryUnderTest:
         self.costs = self._chat.costs = costs
         settings = pipeline_settings(experiment)
         if self.models.chat is not None and settings.method == "auto":
-            settings = replace(settings, method=_reading_method(self.models.chat), check="none")
+            # Notes take minutes where the model runs on this CPU.
+            is_slow = isinstance(self.models.chat, LocalModel) and self.models.chat.weights.on_cpu
+            settings = replace(settings, method="direct" if is_slow else "con", check="none")
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
 
@@ -104,13 +95,13 @@ class MemoryUnderTest:
     def remember(self, sessions: Iterable[SessionDraft], memories: Sequence[MemoryDraft] = ()) -> None:
         """Store sessions, in order of time, and memories that no session said; skip what is stored already.
 
-        Raises `Leak` if something to be stored names the evidence.
+        Raises `MemoirError` if something to be stored names the evidence.
         """
         ordered = sort_by_time_and_digest(sessions) if self._is_remembered("dialogue") else ()
         drafts = [draft for session in ordered if (draft := self._rewrite(session)).turns]
         # Of equal hits the older comes first, so the order of storing must not depend on the order of the file.
         facts = sorted(
-            (self._opaque.hide_memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)),
+            (self._ids.hide_memory(m, n) for n, m in enumerate(memories) if self._is_remembered(m.store)),
             key=lambda m: m.external_id,
         )
         check_stored(self._golds, drafts, facts)
@@ -169,10 +160,10 @@ class MemoryUnderTest:
         return kind == "both" or (store in SEMANTIC) == (kind == "semantic")
 
     def _rewrite(self, session: SessionDraft) -> SessionDraft:
-        hidden = self._opaque.hide_session(session)
+        hidden = self._ids.hide_session(session)
         if self.experiment.indexed == "user":
             others = (turn.external_id for turn in hidden.turns if turn.role != "user")
-            self._ids.unindexed.update(map(self._opaque.original, others))
+            self._ids.unindexed.update(map(self._ids.original, others))
         draft, holds = self._rewriter.rewrite(hidden)
         for external_id, units in holds.items():
             self._ids.record(external_id, units)
@@ -182,7 +173,7 @@ class MemoryUnderTest:
         """Forget the part of a session that was stored before, where one memory holds more than a turn."""
         if self.experiment.granularity == "turn":
             return
-        coming = {self._opaque.original(session.external_id) for session in sessions}
+        coming = {self._ids.original(session.external_id) for session in sessions}
         for number in [number for number, name in self._ids.sessions.items() if name in coming]:
             forget_selected(self._bank, [self._persona.id], select_session(number))
 
@@ -195,9 +186,9 @@ class MemoryUnderTest:
         extractive reader does not: its answer is matched to them.
 
         Raises:
-            Leak: a memory was found that was said after the probe's date.
+            MemoirError: a memory was found that was said after the probe's date.
             ModelFailed: the chat model does not answer. Another reader's answer would be no measurement of it.
-            NoCandidates: the benchmark gives the probe nothing in the setting of the experiment.
+            MemoirError: the benchmark gives the probe nothing in the setting of the experiment.
         """
         self._learn()
         if self.experiment.given != "memory":
@@ -226,6 +217,7 @@ class MemoryUnderTest:
 
     def _message(self, probe: Probe, question: str = "", read: TimeRange | None = None) -> Ask:
         asked, given = question or probe.question, self.experiment.given
+        kinds, engine = self.models.kinds, self.experiment.pipeline.classifier
         shown = probe.shown or show(asked, probe.choices, self.experiment.simulation.answers)
         return Ask(
             self._persona,
@@ -239,13 +231,9 @@ class MemoryUnderTest:
             handed_in=given.startswith(SETTING) or (given == "nothing" and bool(probe.candidates)),
             only_found=given != "memory",
             with_choices=shown if shown != asked else "",
-            stores=self._stores(asked),
+            # The classifier trained on the benchmark takes the learned one's place.
+            stores=kinds.stores(asked) if kinds is not None and engine == "learned" else None,
         )
-
-    def _stores(self, asked: str) -> Mapping[Store, float] | None:
-        """P(store | question) by the classifier trained on the benchmark, where one takes the learned one's place."""
-        kinds, engine = self.models.kinds, self.experiment.pipeline.classifier
-        return kinds.stores(asked) if kinds is not None and engine == "learned" else None
 
     def _is_named(self, probe: Probe) -> Callable[[Memory], bool]:
         """Which memories the experiment names: those of another run, the candidates of a setting, or the evidence."""
@@ -259,7 +247,7 @@ class MemoryUnderTest:
     def _candidates(self, probe: Probe) -> tuple[str, ...]:
         given = self.experiment.given
         if given not in probe.candidates:
-            raise NoCandidates(
+            raise MemoirError(
                 f"there are no candidates of {given} for {probe.id}. Only MADial-Bench has any; put its files of "
                 "candidates beside the dialogues"
             )
@@ -304,11 +292,6 @@ def _span(memory: Memory) -> TimeSpan | None:
         return memory.event
     start = memory.said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return TimeSpan(start, start + DAY)
-
-
-def _reading_method(model: BaseChatModel) -> Method:
-    """The papers' method that questions are read with: without notes on this CPU, where they take minutes."""
-    return "direct" if isinstance(model, LocalModel) and model.weights.on_cpu else "con"
 
 
 def pipeline_settings(experiment: Experiment) -> PipelineSettings:

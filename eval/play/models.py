@@ -1,7 +1,5 @@
 """The models of a replay: embeddings that all runs and processes cache by model and text, classifiers, chat model."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time
@@ -10,18 +8,15 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.play.understanding.trained_kinds import TrainedKinds
+from eval.play.understanding import TrainedKinds
 from eval.runs.experiment import Experiment
+from eval.types import ChatModel
 from graph.models.registry import chat_model_or_none
 from graph.understanding.classifier import Classifier
 from memory.embedding.embedder import ENCODING, Embedder, Encoder, Vectors
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
 
 BUSY_SECONDS = 60.0
 
@@ -112,7 +107,7 @@ class Models:
 
     embedder: CachedEmbedder
     classifier: Classifier
-    chat: BaseChatModel | None = None
+    chat: "ChatModel | None" = None
     kinds: TrainedKinds | None = None
 
 

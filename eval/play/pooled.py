@@ -5,8 +5,6 @@ histories share, the same words at the same time, is stored once and is evidence
 what the first stored. A question still sees only what was said before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,10 +20,6 @@ POOLED = "pooled"
 Read = Callable[[], Iterator[History]]
 
 
-class CannotPool(MemoirError):
-    """Histories that are asked while they are played (DialSim) cannot be pooled."""
-
-
 @dataclass(frozen=True, slots=True)
 class Pool(History):
     """Many histories as one. It holds the probes; sessions are read again, one history at a time."""
@@ -39,11 +33,11 @@ class Pool(History):
 
 
 def pool(read: Read) -> Pool:
-    """Pool the histories that `read` returns at each call; raises `CannotPool` if one is asked while it is played."""
+    """Pool the histories that `read` returns at each call; raises `MemoirError` if one is asked while it is played."""
     known, probes, skips = _PooledIds(), list[Probe](), list[Skip]()
     for history in read():
         if history.is_simulated:
-            raise CannotPool(f"{history.id} is asked while it is played; run it without pooled=true")
+            raise MemoirError(f"{history.id} is asked while it is played; run it without pooled=true")
         probes.extend(known.part(history).probes)
         skips.extend(history.skips)
     return Pool(POOLED, PersonaDraft(NOBODY), (), (), tuple(probes), tuple(skips), read)

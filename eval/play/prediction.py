@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from eval.play.ids import BenchmarkIds
 from eval.play.simulation.choices import choose, dont_know
-from eval.play.understanding.time_range import TimeRange
+from eval.play.understanding import TimeRange
 from eval.types import Place, Prediction, Probe, RankedHit, ShownHit
 from graph.assistant import Answer
 from memory.types import STORES, Hit

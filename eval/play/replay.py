@@ -71,7 +71,7 @@ def count_asked(history: History, experiment: Experiment) -> int:
     if not history.is_simulated:
         return len(history.probes)
     renamed = rename(history, experiment.simulation.names, experiment.seed)
-    return len(plan(renamed, experiment.simulation, experiment.seed)[0])
+    return len(plan(renamed, experiment.simulation, experiment.seed))
 
 
 def _store(home: Path, history: History, experiment: Experiment, models: Models, costs: Costs) -> MemoryUnderTest:

@@ -69,7 +69,9 @@ class SessionRewriter:
                 elif not self.separate:
                     key = f"{addition}\n{words}"
                 else:
-                    learned.append(LearnedMemory(_extra_key(turn, addition, said_at), (Quote(place, turn.text),)))
+                    keyed = MemoryDraft("dialogue", turn.text, key=addition, said_at=said_at, speaker=turn.speaker)
+                    keyed = replace(keyed, external_id=turn.external_id)
+                    learned.append(LearnedMemory(keyed, (Quote(place, turn.text),)))
             turns.append(replace(turn, key=key))
         holds = {turn.external_id: ids for turn, ids in stored}
         return replace(session, turns=tuple(turns), learned=tuple(learned)), holds
@@ -126,13 +128,6 @@ def _joined(turns: Sequence[TurnDraft]) -> TurnDraft:
     times = [turn.said_at for turn in turns if turn.said_at is not None]
     # Dated by its last turn: a round or session is not known before its end.
     return replace(turns[0], text=text, said_at=max(times, default=None))
-
-
-def _extra_key(turn: TurnDraft, addition: str, said_at: datetime | None) -> MemoryDraft:
-    """Make a memory with the turn's text and id whose key is the addition alone."""
-    return MemoryDraft(
-        "dialogue", turn.text, key=addition, said_at=said_at, speaker=turn.speaker, external_id=turn.external_id
-    )
 
 
 def is_of_self(sentence: str) -> bool:

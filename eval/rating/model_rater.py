@@ -1,23 +1,19 @@
 """A chat model as one more rater: it fills in a sheet, which is then read like anybody's."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, create_model
 
 from eval.judging.judge import Spent
 from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Rating, Reply, by_question
+from eval.types import ChatModel
 from graph.models.calls import Completion, ModelFailed
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from memory import read_table
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 MAX_TOKENS = 200
 """Of a reply; the JSON takes about 60."""
@@ -43,7 +39,7 @@ class Choice(StrictReply):
 
 
 def rate(
-    replies: Sequence[Reply], model: BaseChatModel, watch: Callable[[int, int], None], seed: int = 0
+    replies: Sequence[Reply], model: ChatModel, watch: Callable[[int, int], None], seed: int = 0
 ) -> tuple[dict[str, Rating], Spent]:
     """Rate these replies by id, and choose the closest where a question has several, in random order.
 
@@ -75,7 +71,7 @@ def _score_prompt(reply: Reply) -> str:
     )
 
 
-def _choose(replies: Sequence[Reply], model: BaseChatModel, counts: Spent) -> dict[str, dict[str, str]]:
+def _choose(replies: Sequence[Reply], model: ChatModel, counts: Spent) -> dict[str, dict[str, str]]:
     letters = {chr(ord("A") + n): reply for n, reply in enumerate(replies)}
     listed = "\n".join(f"Reply {letter}: {quoted(reply.text)}" for letter, reply in letters.items())
     choice = _ask(model, PROMPTS["choose"].format(said=quoted(replies[0].said), replies=listed), Choice, counts)
@@ -91,7 +87,7 @@ def _choose(replies: Sequence[Reply], model: BaseChatModel, counts: Spent) -> di
 Shape = TypeVar("Shape", bound=StrictReply)
 
 
-def _ask(model: BaseChatModel, prompt: str, shape: type[Shape], counts: Spent) -> Shape | None:
+def _ask(model: ChatModel, prompt: str, shape: type[Shape], counts: Spent) -> Shape | None:
     replies: list[Completion] = []
     try:
         return asyncio.run(ask_for_json(model, [("human", prompt)], shape, replies, max_tokens=MAX_TOKENS))

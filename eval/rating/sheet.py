@@ -13,7 +13,6 @@ remembers   filled in: x if the reply uses a memory
 
 import csv
 import random
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,15 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from eval.runs.run import Run
-from eval.types import Sample
+from memory import read_table
 from memory.errors import MemoirError
 from memory.formatting import csv_text, safe_cell
 
 REFERENCE = "reference"
 """Stands for a run: the benchmark's own replies, rated like any other."""
 
-_FILE = Path(__file__).with_name("criteria.toml")
-CRITERIA = {name: "; ".join(points) for name, points in tomllib.loads(_FILE.read_text("utf-8")).items()}
+CRITERIA = {name: "; ".join(points) for name, points in read_table(__file__, "criteria.toml").items()}
 """What each criterion's three points ask of a reply."""
 HIGHEST = 3.0
 """The most a criterion gives: three points of 1."""
@@ -46,10 +44,6 @@ COLUMNS_TO_FILL = {
 COLUMNS = (*SHOWN, *COLUMNS_TO_FILL)
 
 YES, NO = ("x", "yes", "1"), ("", "no", "0")
-
-
-class SheetUnusable(MemoirError):
-    """A rating sheet cannot be made of these runs, or is no rating sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,37 +85,32 @@ class Filled:
 def replies_of(runs: Sequence[Run], *, reference: bool = False) -> list[Reply]:
     """The replies of runs to the questions that all of them answered, and the benchmark's own if `reference`.
 
-    Raises `SheetUnusable` if runs are of different benchmarks, or have no reply in common.
+    Raises `MemoirError` if runs are of different benchmarks, or have no reply in common.
     """
     if len({run.spec.benchmark for run in runs}) > 1:
         named = ", ".join(f"{run.name} ({run.spec.benchmark})" for run in runs)
-        raise SheetUnusable(f"a sheet is for runs of one benchmark; these are of several: {named}")
+        raise MemoirError(f"a sheet is for runs of one benchmark; these are of several: {named}")
     by_run = {run.name: {(s.prediction.history_id, s.probe.id): s for s in run.samples()} for run in runs}
     answered = [{key for key, s in samples.items() if s.prediction.answer} for samples in by_run.values()]
     common = set.intersection(*answered) if answered else set()
+    if not common:
+        named = " and in ".join(by_run)
+        raise MemoirError(f"no question was replied to in {named}. Runs without a reader reply nothing")
     answered_by = [(run, key, s) for run, of_run in by_run.items() for key, s in of_run.items() if key in common]
     # The same memories on every line: a run without memory would be known by having none.
     memories: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for _, key, sample in answered_by:
         shown = (f"{hit.said_at[:10]} {hit.text}".strip() for hit in sample.prediction.shown if hit.kept)
         memories[key] |= dict.fromkeys(shown)
-
-    def reply(run: str, key: tuple[str, str], sample: Sample, text: str) -> Reply:
-        said = [f"{turn.speaker}: {turn.text}" for turn in sample.probe.dialogue] + [sample.probe.question]
-        expected = "" if reference else (sample.probe.gold.answers or ("",))[0]
-        return Reply(run, *key, "\n".join(said), tuple(memories[key]), expected, text)
-
-    replies = [reply(run, key, sample, sample.prediction.answer) for run, key, sample in answered_by]
-    if not replies:
-        named = " and in ".join(by_run)
-        raise SheetUnusable(f"no question was replied to in {named}. Runs without a reader reply nothing")
     if reference:
-        samples = next(iter(by_run.values()))
-        replies += [
-            reply(REFERENCE, key, sample, sample.probe.gold.answers[0])
-            for key, sample in samples.items()
-            if key in common and sample.probe.gold.answers
-        ]
+        first = [(key, s) for run, key, s in answered_by if run == runs[0].name and s.probe.gold.answers]
+        answered_by += [(REFERENCE, key, s) for key, s in first]
+    replies = []
+    for run, key, sample in answered_by:
+        said = [f"{turn.speaker}: {turn.text}" for turn in sample.probe.dialogue] + [sample.probe.question]
+        right = (sample.probe.gold.answers or ("",))[0]
+        text, expected = right if run == REFERENCE else sample.prediction.answer, "" if reference else right
+        replies.append(Reply(run, *key, "\n".join(said), tuple(memories[key]), expected, text))
     return replies
 
 
@@ -145,19 +134,19 @@ def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) 
 
 
 def check_is_new(file: Path) -> None:
-    """Raise `SheetUnusable` if the file exists: it may be somebody's work."""
+    """Raise `MemoirError` if the file exists: it may be somebody's work."""
     if file.exists():
-        raise SheetUnusable(f"{file} exists already. Name a new file: this one may hold ratings")
+        raise MemoirError(f"{file} exists already. Name a new file: this one may hold ratings")
 
 
 def write(lines: Sequence[Mapping[str, object]], file: Path) -> None:
-    """Write a sheet; raises `SheetUnusable` if the file exists."""
+    """Write a sheet; raises `MemoirError` if the file exists."""
     check_is_new(file)
     try:
         with file.open("x", encoding="utf-8", newline="") as out:
             out.write(to_csv(lines))
     except OSError as fault:
-        raise SheetUnusable(f"{file} cannot be written: {fault.strerror}") from fault
+        raise MemoirError(f"{file} cannot be written: {fault.strerror}") from fault
 
 
 def to_csv(lines: Sequence[Mapping[str, object]]) -> str:
@@ -171,32 +160,27 @@ def _line(reply: Reply, number: int) -> dict[str, object]:
     return {"reply": reply.id, "question": number, **{name: safe_cell(text) for name, text in texts.items()}}
 
 
-def ids(file: Path) -> set[str]:
-    """The replies that a sheet asks for; raises `SheetUnusable` if it is none."""
-    return {line["reply"] for _, line in _lines(file)}
-
-
 def filled(file: Path, ratings: Mapping[str, Rating]) -> list[dict[str, object]]:
-    """The lines of a sheet with these ratings filled in; raises `SheetUnusable` as `read`."""
-    lines: list[dict[str, object]] = []
-    for _, line in _lines(file):
+    """The lines of a sheet with these ratings filled in; raises `MemoirError` as `read`."""
+    filled_in: list[dict[str, object]] = []
+    for _, line in lines(file):
         rating = ratings.get(line["reply"])
         remembers = {"remembers": "x" if rating.get("remembers") else ""} if rating else {}
-        lines.append({**line, **(rating or {}), **remembers})
-    return lines
+        filled_in.append({**line, **(rating or {}), **remembers})
+    return filled_in
 
 
 def read(file: Path, replies: Iterable[Reply]) -> Filled:
     """Read a sheet that was filled in; its rater is called like the file.
 
     A cell that cannot be used is left out, and so is a line of another sheet or one that stands there twice; `faults`
-    names them. Raises `SheetUnusable` if the file is no rating sheet.
+    names them. Raises `MemoirError` if the file is no rating sheet.
     """
     known = {reply.id: reply for reply in replies}
     ratings: dict[str, Rating] = {}
     faults: list[str] = []
     closest: dict[tuple[str, str], int] = {}
-    for number, line in _lines(file):
+    for number, line in lines(file):
         where, reply = f"{file.name}, line {number}", known.get(line["reply"])
         if reply is None:
             faults.append(f"{where}: reply {line['reply']!r} is of none of these runs; the line is left out")
@@ -213,7 +197,7 @@ def read(file: Path, replies: Iterable[Reply]) -> Filled:
     return Filled(file.stem, ratings, tuple(faults))
 
 
-def _lines(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def lines(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The lines of a sheet with their numbers in the file, from 2: one cell may hold several lines of text."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
@@ -224,13 +208,13 @@ def _lines(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
             reader = csv.DictReader(text, delimiter=delimiter, restval="")
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
-                raise SheetUnusable(f"{file} is no rating sheet: its first line lacks {', '.join(missing)}")
+                raise MemoirError(f"{file} is no rating sheet: its first line lacks {', '.join(missing)}")
             before = reader.line_num
             for line in reader:
                 yield before + 1, line
                 before = reader.line_num
     except (OSError, ValueError, csv.Error) as fault:
-        raise SheetUnusable(f"{file} cannot be read: {fault}") from fault
+        raise MemoirError(f"{file} cannot be read: {fault}") from fault
 
 
 def _score(text: str) -> float | None:

@@ -51,7 +51,10 @@ class Summary:
 def summarise(sheets: Sequence[Filled], replies: Sequence[Reply]) -> Summary:
     """Bring the sheets of all raters together."""
     rated = [reply for reply in replies if any(reply.id in sheet.ratings for sheet in sheets)]
-    columns = {name: [_mean(_scores(sheets, reply, name)) for reply in rated] for name in (*SCORES, REMEMBERS)}
+    columns = {}
+    for name in (*SCORES, REMEMBERS):
+        marks = [_marks(sheet, name) for sheet in sheets]
+        columns[name] = [_mean([float(own[each.id]) for own in marks if each.id in own]) for each in rated]
     runs = dict.fromkeys(reply.run for reply in replies)
     means = {}
     for run in runs:
@@ -72,10 +75,6 @@ def summarise(sheets: Sequence[Filled], replies: Sequence[Reply]) -> Summary:
         _correlation(columns["memory"], columns["support"]),
         tuple(fault for sheet in sheets for fault in sheet.faults),
     )
-
-
-def _scores(sheets: Sequence[Filled], reply: Reply, name: str) -> list[float]:
-    return [float(marks[reply.id]) for marks in (_marks(sheet, name) for sheet in sheets) if reply.id in marks]
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scores
-from eval.metrics.intervals import INTERVALS
+from eval.metrics.intervals import INTERVALS, TESTED, Difference, compare, stars
 from eval.metrics.scores import score, without_uncounted
-from eval.metrics.significance import TESTED, Difference, compare, stars
 from eval.play.systems.registry import WITHOUT_MODEL
 from eval.reporting.render import COSTS, format_figure, format_fraction, headlines, markdown_table, section
 from eval.reporting.report import Report, report
-from eval.runs.provenance import versions
-from eval.runs.run import Run
+from eval.runs.run import Run, versions
 from eval.types import Prediction, Probe, Sample
 from graph.models.registry import is_named
 from memory.errors import MemoirError
@@ -25,10 +23,6 @@ FLIP_HEADER = ("change", "question", "right answer", "first", "second")
 
 MAX_ANSWER = 160
 """Characters of a question or an answer in a table of flipped questions."""
-
-
-class Incomparable(MemoirError):
-    """Two runs have no probe in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +54,10 @@ class Comparison:
 def compare_runs(first: Run, second: Run) -> Comparison:
     """Compare every figure that both runs have of single probes (paired: each probe with itself).
 
-    Raises `Incomparable` if they are of different benchmarks, or asked different probes.
+    Raises `MemoirError` if they are of different benchmarks, or asked different probes.
     """
     if first.spec.benchmark != second.spec.benchmark:
-        raise Incomparable(
+        raise MemoirError(
             f"{first.name} is a run of {first.spec.benchmark}, {second.name} one of {second.spec.benchmark}. Choose "
             "two runs of the same benchmark"
         )
@@ -71,7 +65,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     ours, theirs = _scored(first, before), _scored(second, after)
     common = sorted(set(ours) & set(theirs))
     if not common:
-        raise Incomparable(f"{first.name} and {second.name} have no probe in common")
+        raise MemoirError(f"{first.name} and {second.name} have no probe in common")
     histories = {probe: before[probe].prediction.history_id for probe in common}
     names = dict.fromkeys(name for probe in common for name in ours[probe])
     differences = {}

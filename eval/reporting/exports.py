@@ -19,10 +19,6 @@ from eval.types import Sample
 from memory.errors import MemoirError
 
 
-class NoFormat(MemoirError):
-    """A run cannot be written in the format that was asked for."""
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format: the only benchmark whose runs have it, or "" if all have, what it is, and its lines.
@@ -40,15 +36,14 @@ def write(run: Run, file: Path, name: str = "") -> tuple[str, int]:
 
     Text is escaped to ASCII, since the authors' scripts open their input in the machine's preferred encoding.
 
-    Raises:
-        NoFormat: the format is of another benchmark, none is named and the benchmark has none of its own, or the run
-            has more than the file can hold.
+    Raises `MemoirError` if the format is of another benchmark, none is named and the benchmark has none of its own, or
+    the run has more than the file can hold.
     """
     benchmark = run.spec.benchmark
     name = name or next((each for each, found in FORMATS.items() if found.benchmark == benchmark), "")
     if not name or FORMATS[name].benchmark not in ("", benchmark):
         fit = ", ".join(each for each, found in FORMATS.items() if found.benchmark in ("", benchmark))
-        raise NoFormat(f"{run.name} is a run of {benchmark}. Name a format that it has, with --format: {fit}")
+        raise MemoirError(f"{run.name} is a run of {benchmark}. Name a format that it has, with --format: {fit}")
     found = FORMATS[name].lines(run.samples(), run)
     lines = [line if isinstance(line, str) else json.dumps(line, default=str) for line in found]
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -59,7 +54,7 @@ def _chat(samples: Sequence[Sample], _: Run) -> list[dict[str, list[dict[str, st
     """The answers of one chat by ability, in the order of its file: the script finds their rubrics by their places."""
     chats = list(dict.fromkeys(sample.prediction.history_id for sample in samples))
     if len(chats) > 1:
-        raise NoFormat(f"the script reads a file for each chat. Run one alone, with --only: {', '.join(chats)}")
+        raise MemoirError(f"the script reads a file for each chat. Run one alone, with --only: {', '.join(chats)}")
     answers: dict[str, list[dict[str, str]]] = {}
     for sample in samples:
         answer = {"question": sample.probe.question, "llm_response": sample.prediction.answer}

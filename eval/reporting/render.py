@@ -154,8 +154,8 @@ def abstention_rows(report: Report) -> list[tuple[str, int, int]]:
     if table is None:
         return []
     return [
-        ("can be answered", table.answered_answerable, table.refused_answerable),
-        ("cannot be answered", table.answered_unanswerable, table.refused_unanswerable),
+        ("can be answered", table["answered_answerable"], table["refused_answerable"]),
+        ("cannot be answered", table["answered_unanswerable"], table["refused_unanswerable"]),
     ]
 
 

@@ -12,7 +12,7 @@ from eval.benchmarks import find
 from eval.benchmarks.types import Published
 from eval.judging.judge import Agreement, agreement
 from eval.metrics.answers import RULE, verdict
-from eval.metrics.confusion import Curve, Table, curve, table
+from eval.metrics.confusion import Curve, curve, table
 from eval.metrics.scores import Scored, figures, score, without_uncounted
 from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Probe, Sample
@@ -52,7 +52,7 @@ class Report:
     settings: Mapping[str, Any]
     metrics: Figures
     by: Mapping[str, Mapping[str, Figures]]
-    abstention: Table | None
+    abstention: Mapping[str, int] | None
     curve: Curve | None
     causes: Mapping[Cause, int]
     agreement: Agreement | None
@@ -77,7 +77,7 @@ def report(run: Run) -> Report:
     by_model = run.spec.settings.get("reader") == "auto" and is_named(str(run.spec.settings.get("model", "")))
     judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != RULE]
     by_judge = ["rubric_score"] if any(s.probe.gold.rubric for s in samples) else []
-    by_judge += [criterion.name for criterion in benchmark.criteria]
+    by_judge += benchmark.criteria
     return Report(
         run.name,
         benchmark.name,

@@ -1,6 +1,5 @@
 """Tables of every benchmark whose files are here: results, the encoders side by side, and the papers' tables."""
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -8,20 +7,21 @@ from datetime import date
 from pathlib import Path
 from statistics import fmean
 
-from eval.benchmarks import BENCHMARKS, UnknownBenchmark, find
+from eval.benchmarks import BENCHMARKS, find
 from eval.benchmarks.types import Benchmark, Preset, at_cutoffs, expand, read_names
 from eval.metrics.intervals import INTERVALS
 from eval.play.execute import with_label
 from eval.reporting.render import format_figure, format_fraction, markdown_table, rules, sweep_rows
 from eval.reporting.report import Report, report
 from eval.reporting.tuning.choice import FIGURES
-from eval.runs.evaluator import Evaluator, NoData, RunRequest
-from eval.runs.experiment import with_settings
-from eval.runs.halves import Half
-from eval.runs.provenance import code_version, machine
+from eval.runs.evaluator import Evaluator, NoData
+from eval.runs.experiment import Half, RunRequest, with_settings
+from eval.runs.run import code_version, machine
 from eval.types import Figure, Watch
 from graph.understanding.sentences import as_sentence
+from memory import read_table
 from memory.embedding.embedder import installed
+from memory.errors import MemoirError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ResultLine:
 
 
 def _read_lines() -> Iterator[ResultLine]:
-    file = tomllib.loads(Path(__file__).with_name("results.toml").read_text("utf-8"))
+    file = read_table(__file__, "results.toml")
     names = read_names(file["names"])
     for line in file["lines"]:
         line["metrics"] = at_cutoffs(expand(line["metrics"], names))
@@ -256,5 +256,5 @@ def papers_to_markdown(done: Tables, model: str = "", limit: int | None = None) 
 def _with_tables(names: Sequence[str]) -> list[Benchmark]:
     with_tables = {name: benchmark for name, benchmark in BENCHMARKS.items() if benchmark.presets}
     if unknown := [name for name in names if name not in with_tables]:
-        raise UnknownBenchmark(f"{', '.join(unknown)}: no benchmark with tables; there are: {', '.join(with_tables)}")
+        raise MemoirError(f"{', '.join(unknown)}: no benchmark with tables; there are: {', '.join(with_tables)}")
     return [benchmark for name, benchmark in with_tables.items() if not names or name in names]

@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -19,11 +19,9 @@ from eval.play.models import load_models
 from eval.play.pooled import pool
 from eval.play.replay import count_asked
 from eval.play.systems import registry
-from eval.play.understanding.trained_kinds import read_record
-from eval.runs.experiment import Experiment, UnknownSetting, with_settings
-from eval.runs.halves import Half, half_folder, in_half, in_sample
-from eval.runs.provenance import checksum, code_version, versions
-from eval.runs.run import Run, Runs, Spec, read_before
+from eval.play.understanding import read_record
+from eval.runs.experiment import FOLDERS, Experiment, RunRequest, in_half, in_sample, with_settings
+from eval.runs.run import Run, Runs, Spec, checksum, code_version, read_before, versions
 from eval.settings import EvalSettings
 from eval.types import TEST, History, Watch
 from graph.models.quantization import resolve_quantization
@@ -38,39 +36,6 @@ OWN_FILES = {"memoir": ASSETS / "benchmark", "conversations": ASSETS / "conversa
 
 class NoData(MemoirError):
     """The files of a benchmark are not on this machine."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """Which benchmark to run, on what data and with which settings.
-
-    `limit` asks the first so many probes, `sample` so many that are drawn (`in_sample`), `only` names the histories to
-    play, `half` limits both to the half that tunes or the one that reports. `jobs` processes replay where `engine` says
-    (see `ENGINES`). `afresh` starts a new run where an unfinished one could be resumed; `cold` ignores the cache of
-    embeddings.
-    """
-
-    benchmark: str
-    data: Path | None = None
-    experiment: Experiment = field(default_factory=Experiment)
-    limit: int | None = None
-    sample: int | None = None
-    only: tuple[str, ...] = ()
-    half: Half | None = None
-    jobs: int = 1
-    engine: str = "local"
-    afresh: bool = False
-    cold: bool = False
-
-    @property
-    def portion(self) -> str:
-        """Which probes are asked, in words."""
-        if self.experiment.found_by:
-            return f"those of {Path(self.experiment.found_by).name}"
-        probes = "all" if self.sample is None else f"a sample of {self.sample}"
-        probes = probes if self.limit is None else f"the first {self.limit}" + (f" of {probes}" if self.sample else "")
-        probes += f" of the {self.half} half" if self.half else ""
-        return f"{probes} of {', '.join(self.only)}" if self.only else probes
 
 
 class Evaluator:
@@ -109,12 +74,13 @@ class Evaluator:
         """The file or folder that a request reads; raises `NoData` if the files were not found."""
         benchmark = benchmarks.find(request.benchmark)
         path = self.data_of(benchmark, request.data)
-        return half_folder(benchmark.name, path, request.half) if request.half else path
+        of_halves = FOLDERS.get(benchmark.name, {})
+        return path.with_name(of_halves[request.half]) if request.half in of_halves else path
 
     def histories(self, request: RunRequest) -> Iterator[History]:
         """Read the histories of a request, or pool them into one; with what a run found, the probes that it asked.
 
-        Raises `NoData` and `NoProbes` as `start_together` does.
+        Raises `NoData` and `MemoirError` as `start_together` does.
         """
         benchmark, path = _requested_benchmark(request), self.path_of(request)
         read = partial(benchmarks.histories, benchmark, path, limit=request.limit, only=request.only)
@@ -129,7 +95,7 @@ class Evaluator:
         """Start requests that differ in ranking and reading only; returns their runs, and the probes of each.
 
         A run is created, or found if it is unfinished; nothing is asked yet. Raises `NoData` if the files were not
-        found and `NoProbes` if there is nothing to ask.
+        found and `MemoirError` if there is nothing to ask.
         """
         first = requests[0]
         if first.engine == "ray":
@@ -171,6 +137,7 @@ class Evaluator:
         With an `encoder`, a loaded embedding model, everything runs in this process. Raises `RunIsBusy` if another
         process is working on the same run.
         """
+        requests = [replace(each, experiment=_with_quantization(each.experiment)) for each in requests]
         runs, total = self.start_together(requests)
         began(runs, total)
         first, rows = requests[0], dict(zip((run.name for run in runs), zip(runs, requests, strict=True), strict=True))
@@ -183,17 +150,7 @@ class Evaluator:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="memoir-cold-"))
                 cache = Path(folder) / "embeddings.db"
             models = load_models(first.experiment, cache, encoder) if encoder is not None else None
-            execute(
-                [(run, _with_quantization(request.experiment)) for run, request in rows.values()],
-                histories,
-                cache,
-                total=total,
-                jobs=first.jobs,
-                engine=first.engine,
-                models=models,
-                stop=stop,
-                watch=watch,
-            )
+            execute(list(rows.values()), histories, cache, total=total, models=models, stop=stop, watch=watch)
         return runs
 
     def run_rows(self, rows: Mapping[str, RunRequest], watch: Watch) -> dict[str, Run]:
@@ -258,15 +215,14 @@ def _requested_benchmark(request: RunRequest) -> Benchmark:
     benchmark, seed = benchmarks.find(request.benchmark), request.experiment.seed
     read = benchmark.load_as_authors if request.experiment.questions == "authors" else benchmark.load
     if read is None:
-        raise UnknownSetting(f"questions=authors: {benchmark.title} is asked as by its authors already")
+        raise MemoirError(f"questions=authors: {benchmark.title} is asked as by its authors already")
 
     def of_half(path: Path) -> Iterator[History]:
         histories = read(path)
         if request.experiment.questions == "graph":
             histories = (graph_history(history, seed) for history in histories)
         elif request.experiment.questions == "test":
-            of_test = ((h, tuple(p for p in h.probes if TEST in p.populations)) for h in histories)
-            histories = (replace(history, probes=probes) for history, probes in of_test)
+            histories = (replace(h, probes=tuple(p for p in h.probes if TEST in p.populations)) for h in histories)
         chosen = in_half(benchmark.name, histories, request.half) if request.half else histories
         return (history for history in chosen if not request.only or history.id in request.only)
 

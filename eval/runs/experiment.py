@@ -1,10 +1,18 @@
-"""What an evaluation varies: the pipeline's settings, and what a replay stores, indexes and hands to the reader."""
+"""What an evaluation varies: the pipeline's settings, what a replay stores, indexes and hands to the reader, and which
+probes are asked.
+
+A history is in the half that the first bit of a digest of its name says: the same one on every machine and in every
+portion. Where that puts all histories of a file into one half (a file may hold only one), probes are split by the
+session of their evidence instead. Our own conversations are split by folder.
+"""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
-from itertools import product
+from hashlib import sha256
+from itertools import chain, product
+from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from eval.play.simulation.choices import Answers
 from eval.play.simulation.names import Names
 from eval.play.systems.contract import MEMOIR
+from eval.types import History, Probe
 from graph.settings import PipelineSettings
 from memory.errors import MemoirError
 from memory.settings import BankSettings
@@ -24,10 +33,6 @@ ReaderInput = Literal[
     "memory", "nothing", "everything", "recent", "oracle", "wrong", "found", "setting-1", "setting-2", "setting-3"
 ]
 RememberedKinds = Literal["both", "semantic", "episodic"]
-
-
-class UnknownSetting(MemoirError):
-    """No such setting, or an invalid value; the message names the nearest setting, or what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +119,12 @@ _ADAPTER = TypeAdapter(Experiment)
 def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
     """Change one setting: `name` as in `Experiment.settings`, `value` as typed.
 
-    Raises `UnknownSetting` if there is no such setting, or the value is invalid.
+    Raises `MemoirError` if there is no such setting, or the value is invalid.
     """
     known = experiment.settings
     if name not in known:
         (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
-        raise UnknownSetting(
+        raise MemoirError(
             f"there is no setting {name!r}. The nearest is {nearest}={known[nearest]}; all stand in any report, and in "
             "eval/runs/experiment.py and graph/SETTINGS.md"
         )
@@ -134,10 +139,10 @@ def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
         changed = _ADAPTER.validate_python(values)
     except ValidationError as fault:
         why = fault.errors()[0]["msg"]
-        raise UnknownSetting(f"{name}={value}: {why} (it is {known[name]} by default)") from fault
+        raise MemoirError(f"{name}={value}: {why} (it is {known[name]} by default)") from fault
     number = changed.settings[name]
     if isinstance(number, (int, float)) and not 0 <= number < math.inf:
-        raise UnknownSetting(f"{name}={value}: expected a number from 0 up (it is {known[name]} by default)")
+        raise MemoirError(f"{name}={value}: expected a number from 0 up (it is {known[name]} by default)")
     return changed
 
 
@@ -146,7 +151,7 @@ def with_settings(experiment: Experiment, assignments: list[str]) -> Experiment:
     for assignment in assignments:
         name, sign, value = assignment.partition("=")
         if not sign:
-            raise UnknownSetting(f"{assignment!r} sets nothing. Write name=value, as in rerank.alpha=0.3")
+            raise MemoirError(f"{assignment!r} sets nothing. Write name=value, as in rerank.alpha=0.3")
         experiment = with_setting(experiment, name.strip(), value.strip())
     return experiment
 
@@ -157,7 +162,7 @@ def combinations(experiment: Experiment, sweeps: list[str]) -> Iterator[tuple[st
     for sweep in sweeps:
         name, sign, values = sweep.partition("=")
         if not sign or not values.strip():
-            raise UnknownSetting(f"{sweep!r} has no values. Write name=value,value, as in search.k=5,10,20")
+            raise MemoirError(f"{sweep!r} has no values. Write name=value,value, as in search.k=5,10,20")
         axes.append([f"{name.strip()}={value.strip()}" for value in values.split(",")])
     for combination in product(*axes):
         yield " ".join(combination), with_settings(experiment, list(combination))
@@ -176,3 +181,86 @@ def _flat(part: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(value, prefix if f.name == "pipeline" else f"{prefix}{f.name}.")
         else:
             yield f"{prefix}{f.name}", value
+
+
+# --- which probes are asked
+
+Half = Literal["tuning", "reporting"]
+HALVES: tuple[Half, ...] = ("tuning", "reporting")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """Which benchmark to run, on what data and with which settings.
+
+    `limit` asks the first so many probes, `sample` so many that are drawn (`in_sample`), `only` names the histories to
+    play, `half` limits both to the half that tunes or the one that reports. `jobs` processes replay where `engine` says
+    (see `ENGINES`). `afresh` starts a new run where an unfinished one could be resumed; `cold` ignores the cache of
+    embeddings.
+    """
+
+    benchmark: str
+    data: Path | None = None
+    experiment: Experiment = field(default_factory=Experiment)
+    limit: int | None = None
+    sample: int | None = None
+    only: tuple[str, ...] = ()
+    half: Half | None = None
+    jobs: int = 1
+    engine: str = "local"
+    afresh: bool = False
+    cold: bool = False
+
+    @property
+    def portion(self) -> str:
+        """Which probes are asked, in words."""
+        if self.experiment.found_by:
+            return f"those of {Path(self.experiment.found_by).name}"
+        probes = "all" if self.sample is None else f"a sample of {self.sample}"
+        probes = probes if self.limit is None else f"the first {self.limit}" + (f" of {probes}" if self.sample else "")
+        probes += f" of the {self.half} half" if self.half else ""
+        return f"{probes} of {', '.join(self.only)}" if self.only else probes
+
+
+FOLDERS: dict[str, dict[Half, str]] = {"conversations": {"tuning": "development", "reporting": "reported"}}
+"""The benchmarks with a folder for each half, which are neighbours."""
+
+
+def half_of(*names: str) -> Half:
+    """The half of what has these names: the benchmark's, the history's and, in a split by probes, the session's."""
+    return HALVES[sha256("/".join(names).encode()).digest()[0] >> 7]
+
+
+def in_half(benchmark: str, histories: Iterator[History], half: Half) -> Iterator[History]:
+    """The histories of one half; where one half has none, all of them with the probes of that half."""
+    if benchmark in FOLDERS:
+        yield from histories
+        return
+    first: list[History] = []  # read until both halves have one
+    for history in histories:
+        first.append(history)
+        if half_of(benchmark, history.id) != half_of(benchmark, first[0].id):
+            yield from (h for h in chain(first, histories) if half_of(benchmark, h.id) == half)
+            return
+    for history in first:
+        chosen = (p for p in history.probes if half_of(benchmark, history.id, evidence_session(p)) == half)
+        yield replace(history, probes=tuple(chosen))
+
+
+def in_sample(read: Callable[[], Iterator[History]], size: int) -> Iterator[History]:
+    """The histories with `size` of their probes, or all of them if there are fewer; `read` is called twice.
+
+    Every so many-th is taken of the probes in the order of kind, history and a digest, so that each kind and each
+    history has about the share that it has in the whole.
+    """
+    order = sorted((p.ability, h.id, sha256(p.id.encode()).digest(), p.id) for h in read() for p in h.probes)
+    count = min(size, len(order))
+    chosen = {order[(2 * n + 1) * len(order) // (2 * count)][1::2] for n in range(count)}
+    for history in read():
+        yield replace(history, probes=tuple(p for p in history.probes if (history.id, p.id) in chosen))
+
+
+def evidence_session(probe: Probe) -> str:
+    """The first session of a probe's evidence, a memory of it if no session said it, or the probe if it has none."""
+    gold = probe.gold
+    return min(gold.sessions or gold.items or gold.turns, default=probe.id)

@@ -13,19 +13,24 @@ starts, so that no run mixes two.
 
 import fcntl
 import json
+import os
+import platform
 import shutil
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
+from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
+from packaging.requirements import Requirement
 from pydantic import TypeAdapter, ValidationError
 
-from eval.runs.provenance import machine
 from eval.types import Costs, Sample, Verdict
 from memory.errors import MemoirError
 from memory.types import Store
@@ -260,20 +265,17 @@ class Runs:
                         drop_partial_line(run.folder / name)
                     return run
         now = datetime.now(UTC)
-        folder = self._make_folder(f"{spec.benchmark}-{now:%Y%m%d-%H%M%S}-{spec.digest[:6]}")
+        name = f"{spec.benchmark}-{now:%Y%m%d-%H%M%S}-{spec.digest[:6]}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for number in count():
+            folder = self.folder / (f"{name}-{number}" if number else name)
+            with suppress(FileExistsError):
+                folder.mkdir()
+                break
         run = Run(folder, spec, now, machine())
         record = {"spec": asdict(spec), "created": now.isoformat(), "machine": run.machine}
         write_atomically(folder / "run.json", json.dumps(record, indent=2, default=str).encode())
         return run
-
-    def _make_folder(self, name: str) -> Path:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for number in range(1000):
-            folder = self.folder / (f"{name}-{number}" if number else name)
-            with suppress(FileExistsError):
-                folder.mkdir()
-                return folder
-        raise UnknownRun(f"{self.folder} has a thousand runs with the name {name}; delete some")
 
 
 def _read(folder: Path) -> Run:
@@ -283,3 +285,46 @@ def _read(folder: Path) -> Run:
         return Run(folder, spec, datetime.fromisoformat(record["created"]), str(record["machine"]))
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise UnknownRun(f"{folder / 'run.json'} cannot be read: {fault}") from fault
+
+
+# --- what a run is made with
+
+ROOT = Path(__file__).parents[2]
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, or of the names and contents of a folder's files."""
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    total = sha256()
+    for file in files:
+        total.update(file.relative_to(path).as_posix().encode() if path.is_dir() else b"")
+        with file.open("rb") as stream:
+            while part := stream.read(1 << 20):
+                total.update(part)
+    return total.hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """Digest everything that answers and scores: all files of the packages and of assets/models.
+
+    Documents and the code of the screen are left out, so that a change there lets an unfinished run be resumed.
+    """
+    total = sha256()
+    for path in (p for room in ("memory", "graph", "eval", "assets/models") for p in sorted((ROOT / room).rglob("*"))):
+        if path.is_file() and path.suffix != ".md" and path.parent.name not in ("tab", "__pycache__"):
+            total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that Memoir names, two of which hold the encoders' weights."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = [each for each in map(Requirement, project["dependencies"]) if not each.marker or each.marker.evaluate()]
+    return {"python": platform.python_version(), **{each.name: version(each.name) for each in needed}}
+
+
+def machine() -> str:
+    """Describe the machine in one line."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"

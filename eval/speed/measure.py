@@ -14,7 +14,7 @@ import numpy as np
 
 from eval.play.models import CachedEmbedder
 from eval.reporting.render import markdown_table
-from eval.runs.provenance import machine
+from eval.runs.run import machine
 from eval.speed import references
 from eval.speed.asking import Asks, Measured, ask
 from eval.speed.references import REFERENCES, Corpus, Question, Ranking, Reference
@@ -243,11 +243,6 @@ def conditions() -> dict[str, str]:
     }
 
 
-def to_text(figures: Sequence[SpeedFigure]) -> str:
-    """The table, after lines on where and how it was measured."""
-    return "\n".join([*(f"{name}: {text}" for name, text in conditions().items()), "", _table(figures)])
-
-
 def to_markdown(figures: Sequence[SpeedFigure]) -> str:
     """The table, after a paragraph on where and how it was measured."""
     return f"{'; '.join(conditions().values())}\n\n{_table(figures)}"
@@ -259,26 +254,14 @@ def _table(figures: Sequence[SpeedFigure]) -> str:
     rows: dict[str, dict[str, SpeedFigure]] = {}
     for figure in figures:
         rows.setdefault(f"{figure.measure} ({figure.unit})", {})[figure.size] = figure
-    table = [
-        [
-            _measure(name, by_size),
-            *(_cell(by_size.get(size)) for size in sizes),
-            " / ".join(dict.fromkeys(f"{figure.n:,}" for figure in by_size.values() if figure.n)),
-        ]
-        for name, by_size in rows.items()
-    ]
+    table = []
+    for name, by_size in rows.items():
+        statistics = " / ".join(filter(None, next((f.values for f in by_size.values() if f.values), {})))
+        cells = {size: f.note or " / ".join(map(_number, f.values.values())) for size, f in by_size.items()}
+        counts = " / ".join(dict.fromkeys(f"{f.n:,}" for f in by_size.values() if f.n))
+        measured = f"{name}, {statistics}" if statistics else name
+        table.append([measured, *(cells.get(size, "") for size in sizes), counts])
     return markdown_table(table, ["measure", *sizes, "n"])
-
-
-def _measure(name: str, by_size: dict[str, SpeedFigure]) -> str:
-    statistics = next((f.values for f in by_size.values() if f.values), {})
-    return ", ".join(filter(None, [name, " / ".join(filter(None, statistics))]))
-
-
-def _cell(figure: SpeedFigure | None) -> str:
-    if figure is None:
-        return ""
-    return figure.note or " / ".join(_number(value) for value in figure.values.values())
 
 
 def _number(value: float) -> str:

@@ -25,10 +25,6 @@ REACH = 20
 """How many memories each returns: ten are compared, after facts that no longer hold are dropped."""
 
 
-class Missing(MemoirError):
-    """A package that only the speed bench needs is not installed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question's terms and its vector."""
@@ -87,7 +83,7 @@ def brute_force(corpus: Corpus) -> Search:
 
 
 def bm25s(corpus: Corpus) -> Search:
-    """bm25s: scores are computed when it is built and kept as a sparse matrix; raises `Missing` if not installed."""
+    """bm25s: scores are computed when it is built, as a sparse matrix; raises `MemoirError` if not installed."""
     package = _package("bm25s")
     index = package.BM25(k1=1.2, b=0.75)
     index.index([terms.split() for terms in corpus.terms], show_progress=False)
@@ -104,7 +100,7 @@ def bm25s(corpus: Corpus) -> Search:
 
 
 def tantivy(corpus: Corpus) -> Search:
-    """Tantivy, a search engine in Rust, with its index in memory; raises `Missing` if not installed."""
+    """Tantivy, a search engine in Rust, with its index in memory; raises `MemoirError` if not installed."""
     package = _package("tantivy")
     builder = package.SchemaBuilder()
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
@@ -139,7 +135,7 @@ def _package(name: str) -> Any:  # noqa: ANN401  # packages without types
     try:
         return import_module(name)
     except ImportError as fault:
-        raise Missing(f"the bench needs {name}: python -m pip install -r requirements-test.txt") from fault
+        raise MemoirError(f"the bench needs {name}: python -m pip install -r requirements-test.txt") from fault
 
 
 def _best(ids: NDArray[np.int64], scores: NDArray[np.floating]) -> Ranking:

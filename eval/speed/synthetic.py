@@ -10,7 +10,6 @@ Since a million encodings take an hour, only the first texts get vectors of thei
 import shutil
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from eval.types import Watch
+from memory import read_table
 from memory.bank import rows
 from memory.bank.bank import Bank
 from memory.bank.queries.indexing import hashes_without_vector, store_vectors
@@ -58,7 +58,7 @@ TOPICS = 24
 HOME_EVERY = 50
 """Every so many sessions a home changes, which ends the old fact."""
 
-WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+WORDS = read_table(__file__, "words.toml")
 FUNCTION_WORDS, NAMES = WORDS["function_words"].split(), WORDS["names"].split()
 
 BATCH = 100

@@ -15,7 +15,6 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from eval.reporting.render import markdown_table
 from eval.speed.asking import process_memory
 from eval.speed.synthetic import A_SESSION, Life, add_vectors, content_words
 from graph.assistant import Assistant
@@ -43,11 +42,6 @@ def run(settings: Settings, memories: int, turns: int, *, with_app: bool) -> Fig
     """Measure chat turns (three questions to one statement, remembered) and, `with_app`, the app as a process."""
     figures: Figures = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "memories": memories, "turns": turns}
     return figures | chat_turns(settings, memories, turns) | (app_start() if with_app else {})
-
-
-def to_markdown(figures: Figures) -> str:
-    """The figures as a table."""
-    return markdown_table(figures.items(), ("measure", "value"))
 
 
 def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:

@@ -1,6 +1,6 @@
 """Open a run, and find the probes behind a metric and what became of each piece of a probe's evidence."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -45,8 +45,9 @@ class EvidencePiece:
     text: str = ""
 
 
-def group_names(samples: Sequence[Sample], *, has_reader: bool) -> list[str]:
+def group_names(scored: Iterable[Scored], *, has_reader: bool) -> list[str]:
     """List the groups that have probes, as "axis: name"."""
+    samples = [one.sample for one in scored]
     present = {name for sample in samples for name in _groups_of(sample, has_reader)}
     known = [
         f"{axis}: {name}" for axis, of in AXES.items() for name in sorted({n for s in samples for n in of(s.probe)})
@@ -123,59 +124,44 @@ def load_texts(benchmark: Benchmark, path: Path, history_id: str) -> dict[str, s
 # --- the runs that were opened last
 
 MAX_OPEN = 12
-"""Runs that are kept: the rows of a sweep and a few more."""
+"""Runs whose reports are kept: the rows of a sweep and a few more."""
 
 
 class OpenRun:
     """A run with what was read of it; each part is read when it is first asked for."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, report: Report) -> None:
         self.run = run
+        self.report = report
         self.benchmark = benchmarks.find(run.spec.benchmark)
 
     @cached_property
     def scored(self) -> list[Scored]:
         """The probes with their scores."""
-        return score(self.samples, self.benchmark.scoring, answered=self.run.has_reader)
-
-    @cached_property
-    def samples(self) -> list[Sample]:
-        """The probes with their predictions."""
-        return self.run.samples()
-
-    @cached_property
-    def report(self) -> Report:
-        """The metrics."""
-        return report(self.run)
+        return score(self.run.samples(), self.benchmark.scoring, answered=self.run.has_reader)
 
     def find_sample(self, history: str, probe: str) -> Sample:
         """Find one probe; raises `MemoirError` if the run has no such probe."""
-        for sample in self.samples:
-            if (sample.prediction.history_id, sample.probe.id) == (history, probe):
-                return sample
+        for one in self.scored:
+            if (one.sample.prediction.history_id, one.sample.probe.id) == (history, probe):
+                return one.sample
         raise MemoirError(f"{self.run.name} has no probe {probe} any more. Open the run again.")
 
 
 class OpenRuns:
-    """The runs that were opened last."""
+    """The runs that were opened last: the reports of several, and the probes of one, which take most of the memory."""
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
-        self._open = lru_cache(MAX_OPEN)(lambda name, *state: OpenRun(runs.get(name)))
-        self._last: OpenRun | None = None
+        self._report = lru_cache(MAX_OPEN)(lambda name, *state: report(runs.get(name)))
+        self._open = lru_cache(1)(lambda name, *state: OpenRun(runs.get(name), self._report(name, *state)))
         self._load_texts = lru_cache(maxsize=1)(load_texts)
 
     def open(self, name: str) -> OpenRun:
         """Open the run of that name; raises `UnknownRun` if there is none, or it cannot be read."""
         run = self.runs.get(name)
         sizes = ((file, file.stat().st_size) for file in sorted(run.folder.glob("*.jsonl")))
-        opened = self._open(run.name, *sizes, run.is_done)
-        if self._last is not None and self._last is not opened:
-            # The probes can take hundreds of megabytes; the report is kept.
-            vars(self._last).pop("samples", None)
-            vars(self._last).pop("scored", None)
-        self._last = opened
-        return opened
+        return self._open(run.name, *sizes, run.is_done)
 
     def texts(self, opened: OpenRun, history: str) -> Mapping[str, str]:
         """The texts of a history, by id; none if the benchmark's files have moved."""

@@ -9,9 +9,8 @@ from eval.reporting.compare import side_by_side
 from eval.reporting.render import sweep_rows
 from eval.runs.evaluator import Evaluator
 from eval.tab.drill_down import OpenRuns
-from eval.tab.plans import make_plan
 from eval.tab.result_panel import ResultPanel
-from eval.tab.run_form import FIRST_BENCHMARK, RunForm
+from eval.tab.run_form import FIRST_BENCHMARK, RunForm, make_plan
 from eval.tab.runner import Plan, Runner, RunStatus
 from eval.tab.runs_panel import RunsPanel
 from eval.tab.screen import table, table_value
@@ -113,14 +112,13 @@ class EvaluateTab:
         return {**opened, **self._show_table(status.plan, names)} if status.plan.is_table else opened
 
     def _show_table(self, plan: Plan, names: dict[str, str]) -> Update:
-        runs = {label: self.open_runs.open(name) for label, name in names.items()}
         about = render("table_notes.html", plan=plan)
         if plan.compares_systems:
-            _, columns, notes = side_by_side({label: each.run for label, each in runs.items()})
+            _, columns, notes = side_by_side({label: self.evaluator.runs.get(name) for label, name in names.items()})
             header, *rows = [list(row) for row in zip(["run", *names], *columns, strict=True)]
             about = hint(notes)
         else:
-            by_label = {label: each.report for label, each in runs.items()}
+            by_label = {label: self.open_runs.open(name).report for label, name in names.items()}
             header, rows = sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))
         return {
             self.table_body: gr.Column(visible=True),

@@ -204,7 +204,7 @@ class ResultPanel:
         probes = sort_by_metric(run.scored, metric or "", group, has_reader=has_reader)
         more = f" (only the first {MAX_LISTED:,} are listed)" if len(probes) > MAX_LISTED else ""
         count, name = format_count(len(probes), "probe"), metric_name(metric or "")
-        groups = group_names(run.samples, has_reader=has_reader)
+        groups = group_names(run.scored, has_reader=has_reader)
         return {
             self.metric: gr.Dropdown(metric_choices(run.report), value=metric),
             self.group: gr.Dropdown(groups, value=group),
@@ -307,7 +307,7 @@ def draw_abstention(curve: Curve) -> Plot:
     """Draw precision, recall and F1 of abstaining, and false refusals, by threshold on the reader's confidence."""
     figure = _new_figure("abstention", "If it abstained below this confidence", 340)
     for name in ("precision", "recall", "f1", "false_refusal_rate"):
-        figure.add_scatter(x=curve.threshold, y=getattr(curve, name), **TRACES[name])
+        figure.add_scatter(x=curve["threshold"], y=curve[name], **TRACES[name])
     return figure
 
 

@@ -13,7 +13,8 @@ from itertools import count, groupby
 from typing import Literal
 
 from eval.benchmarks.types import Preset
-from eval.runs.evaluator import Evaluator, RunRequest
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import RunRequest
 from eval.runs.run import Run
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
@@ -21,10 +22,6 @@ from memory.errors import MemoirError
 log = logging.getLogger(__name__)
 
 Stage = Literal["idle", "running", "stopping", "finished", "stopped", "failed"]
-
-
-class AlreadyRunning(MemoirError):
-    """A run is in progress already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,39 +81,36 @@ class RunStatus:
 
 
 class Runner:
-    """Runs one plan at a time, with a loaded embedding model where it is the one that is asked for."""
+    """Runs one plan at a time, with a loaded embedding model where it is the one that is asked for.
+
+    `status` is the progress of the latest plan.
+    """
 
     def __init__(self, evaluator: Evaluator, embedder: Embedder) -> None:
         self.evaluator = evaluator
         self.embedder = embedder
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._status = RunStatus()
-
-    @property
-    def status(self) -> RunStatus:
-        """The progress of the latest plan."""
-        with self._lock:
-            return self._status
+        self.status = RunStatus()
 
     def start(self, plan: Plan) -> RunStatus:
-        """Start a plan and return at once; raises `AlreadyRunning` while another plan is running."""
+        """Start a plan and return at once; raises `MemoirError` while another plan is running."""
         with self._lock:
-            if self._status.is_active:
-                raise AlreadyRunning(
+            if self.status.is_active:
+                raise MemoirError(
                     "A run is in progress already, perhaps in another window. Wait for it, or stop it first."
                 )
             self._stop = threading.Event()
-            self._status = RunStatus(self._status.number + 1, "running", plan)
+            self.status = RunStatus(self.status.number + 1, "running", plan)
             threading.Thread(target=self._run, args=(plan, self._stop), daemon=True).start()
-            return self._status
+            return self.status
 
     def stop(self) -> None:
         """Stop after the current probe; the answers so far are kept."""
         with self._lock:
-            if self._status.is_active:
+            if self.status.is_active:
                 self._stop.set()
-                self._status = replace(self._status, stage="stopping")
+                self.status = replace(self.status, stage="stopping")
 
     def _run(self, plan: Plan, stop: threading.Event) -> None:
         try:
@@ -157,4 +151,4 @@ class Runner:
 
     def _update(self, **changes: object) -> None:
         with self._lock:
-            self._status = replace(self._status, **changes)  # type: ignore[arg-type]  # the fields of RunStatus
+            self.status = replace(self.status, **changes)  # type: ignore[arg-type]  # the fields of RunStatus

@@ -1,8 +1,6 @@
 """Parts of the tab that look as screen.toml says, metrics as the screen has them, and buttons that save a text."""
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -10,9 +8,10 @@ from markupsafe import Markup
 
 from eval.reporting.render import METRICS, format_fraction, headlines
 from eval.reporting.report import Report
+from memory import read_table
 from memory.tab.parts import PRIVATE, build_table, render
 
-_SCREEN: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("screen.toml").read_text("utf-8"))
+_SCREEN: Mapping[str, Any] = read_table(__file__)
 CONTROLS: Mapping[str, Mapping[str, Any]] = _SCREEN["controls"]
 """The settings with a field of their own, by name, and how it looks."""
 PLOTS: Mapping[str, Mapping[str, Any]] = _SCREEN["plots"]

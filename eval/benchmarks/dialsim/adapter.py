@@ -31,7 +31,7 @@ A text corpus ("[Date: March 3, 2001, Session #1]" and the lines of a session) h
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,10 @@ def _show(path: Path) -> History:
         raise UnreadableFile(
             f"{path.name} has no session with a script; expected episode, session, then script, date, hard_q, easy_q."
         )
-    persona = PersonaDraft(AGENTS.get(name) or _main_character(show.sessions) or name, name)
+    speakers = Counter(turn.speaker for session in show.sessions for turn in session.turns)
+    del speakers[script_format.SCENE_SPEAKER]
+    most_lines = [speaker for speaker, _ in speakers.most_common(1)]
+    persona = PersonaDraft(AGENTS.get(name) or next(iter(most_lines), name), name)
     probes = tuple(in_rounds(show.probes, show.sessions))
     return History(name, persona, tuple(show.sessions), (), probes, tuple(show.skips))
 
@@ -200,10 +203,3 @@ def _text_size(value: object, most: int) -> int:
         if isinstance(each, dict | list | tuple) and size <= most:
             left.extend(each.values() if isinstance(each, dict) else each)
     return size
-
-
-def _main_character(sessions: Iterable[SessionDraft]) -> str:
-    """Who has the most lines, if anybody speaks."""
-    speakers = (turn.speaker for session in sessions for turn in session.turns)
-    lines = Counter(speaker for speaker in speakers if speaker != script_format.SCENE_SPEAKER)
-    return lines.most_common(1)[0][0] if lines else ""

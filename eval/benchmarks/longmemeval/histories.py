@@ -45,10 +45,6 @@ EVIDENCE_PREFIX = "answer_"
 _PART = re.compile(r"(?:_abs)?(?:_\d+)?(?:#\d+)?$")
 
 
-class TooFewSessions(MemoirError):
-    """A pool has fewer sessions than a history needs."""
-
-
 @dataclass(frozen=True, slots=True)
 class Filler:
     """A session that can fill a history; `family` is what the ids of sessions of one origin have in common."""
@@ -98,7 +94,7 @@ def compile_histories(questions: Path, fillers: Mapping[str, Sequence[Filler]], 
 
     A history depends on the seed and its question only, not on the other questions of the file.
 
-    Raises `TooFewSessions` if a source has too few, and `UnreadableFile` if the file is not LongMemEval's.
+    Raises `MemoirError` if a source has too few, and `UnreadableFile` if the file is not LongMemEval's.
     """
     file = find_file(questions, FILES, TITLE, importer.sniff)
     for place, question in stream_values(file):
@@ -139,7 +135,7 @@ def _draw(
     for source, wanted in Counter(sources).items():
         free = [f for f in fillers.get(source, ()) if f.family not in families and f.text not in texts]
         if len(free) < wanted:
-            raise TooFewSessions(
+            raise MemoirError(
                 f"{wanted} sessions of {source!r} are needed for one history, and the pools have {len(free)} that are "
                 "not its evidence. Add a pool, ask for fewer fillers, or change the shares"
             )

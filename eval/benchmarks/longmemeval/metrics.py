@@ -123,10 +123,6 @@ DECLINED = "I don't know."
 """The hypothesis for an abstention without words; the script would label an empty one false."""
 
 
-class UnreadableLabels(MemoirError):
-    """The judge script's result is not in its format, or labels a question twice."""
-
-
 class _Label(BaseModel):
     model: str
     label: StrictBool
@@ -146,15 +142,13 @@ def hypothesis(sample: Sample) -> dict[str, str]:
 def read_labels(path: Path) -> dict[str, Verdict]:
     """Read the script's verdicts by question id, signed with the full name of the judging model.
 
-    Raises `UnreadableLabels` if the file is missing, a line is not as above, or a question is labelled twice.
+    Raises `MemoirError` if the file is missing, a line is not as above, or a question is labelled twice.
     """
     verdicts: dict[str, Verdict] = {}
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as fault:
-        raise UnreadableLabels(
-            f"{path} cannot be read ({fault}). Run LongMemEval's evaluate_qa.py to make it"
-        ) from fault
+        raise MemoirError(f"{path} cannot be read ({fault}). Run LongMemEval's evaluate_qa.py to make it") from fault
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -163,12 +157,12 @@ def read_labels(path: Path) -> dict[str, Verdict]:
         except ValidationError as fault:
             first = fault.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the line"
-            raise UnreadableLabels(
+            raise MemoirError(
                 f"{path}, line {number}: {place}: {first['msg']}; expected "
                 '{"question_id": "...", "autoeval_label": {"model": "...", "label": true}}. None was kept'
             ) from fault
         if line.question_id in verdicts:
-            raise UnreadableLabels(f"{path}, line {number}: {line.question_id!r} was labelled before. None was kept")
+            raise MemoirError(f"{path}, line {number}: {line.question_id!r} was labelled before. None was kept")
         label = line.autoeval_label
         verdicts[line.question_id] = Verdict("right" if label.label else "wrong", label.model)
     return verdicts

@@ -41,8 +41,7 @@ Key = tuple[str, ...]
 def read_candidates(dialogues: Path, part: str) -> CandidatesOf:
     """Read the files of candidates beside the dialogues, whose name has `part` in it; settings without one are missing.
 
-    Raises:
-        UnreadableFile: one of them ends in the middle of a line.
+    Raises `UnreadableFile` if one of them ends in the middle of a line.
     """
     retrieved: dict[Key, tuple[str, ...]] = {}
     mixed: dict[Key, tuple[str, ...]] = {}

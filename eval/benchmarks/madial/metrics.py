@@ -1,17 +1,12 @@
 """MADial-Bench's own metrics: its nDCG, and those of a reply's text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence, Set
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 from eval.metrics.answers import CITATION_MARK, IS_CJK, TextMetric
 from eval.metrics.evidence import check_arguments
-
-if TYPE_CHECKING:
-    from sacrebleu.metrics.bleu import BLEU
 
 WEIGHTS: Mapping[int, tuple[float, ...]] = {1: (1.0,), 2: (0.5, 0.5), 3: (0.33, 0.33, 0.33), 4: (0.25,) * 4}
 """What the authors' script weighs the orders of n-grams with; those of BLEU-3 do not add up to 1."""
@@ -70,7 +65,7 @@ def _words(text: str, reference: str) -> list[str]:
 
 
 @cache
-def _chinese() -> BLEU:
+def _chinese() -> Any:  # noqa: ANN401  # importing its type loads sacrebleu
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize="zh")

@@ -136,7 +136,11 @@ def load(path: Path) -> Iterator[History]:
 def _find_files(path: Path) -> tuple[Path, Path]:
     if not path.is_dir() and BANK in path.name:
         path = _twin(path, BANK, QUESTIONS)
-    questions = find_file(path, FILES, TITLE, _is_questions)
+
+    def is_questions(head: bytes) -> bool:
+        return any(place[0] == "[]" and len(place) == 3 and place[2] in SECTIONS for place in outline(head))
+
+    questions = find_file(path, FILES, TITLE, is_questions)
     return questions, _twin(questions, QUESTIONS, BANK)
 
 
@@ -147,10 +151,6 @@ def _twin(file: Path, name: str, other: str) -> Path:
             f"{file} needs {file.name.replace(name, other)} in the same folder: bank and questions are two files."
         )
     return twin
-
-
-def _is_questions(head: bytes) -> bool:
-    return any(place[0] == "[]" and len(place) == 3 and place[2] in SECTIONS for place in outline(head))
 
 
 def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:

@@ -5,8 +5,6 @@ code from the driver; the libraries must be installed on every node. The address
 without it, the cluster that `ray start` started on this machine is used, or one is started that ends with the run.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys
@@ -14,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from eval.play.engines.schedule import Replayer, Worker, WorkerFailed
+from eval.play.engines.schedule import Replayer, Worker
 from eval.runs.experiment import Experiment
 from memory.errors import MemoirError
 
@@ -64,14 +62,14 @@ class RayCluster:
         self._gpus = 1 if experiments[0].pipeline.model.startswith("hf:") else 0
         self._actors: list[Any] = []
 
-    def __enter__(self) -> RayCluster:
+    def __enter__(self) -> Self:
         _check_address(os.environ.get("RAY_ADDRESS", ""))
         with ExitStack() as context:
             context.enter_context(redirect_stdout(sys.stderr))  # where Ray prints that a node died
             self._ray.init(runtime_env=CODE, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
             context.callback(self._ray.shutdown)
             if self._gpus and not self._ray.cluster_resources().get("GPU"):
-                raise WorkerFailed("No node of the Ray cluster has a GPU, which a model named hf:... needs there")
+                raise MemoirError("No node of the Ray cluster has a GPU, which a model named hf:... needs there")
             self._context = context.pop_all()
         return self
 
@@ -92,13 +90,13 @@ class RayCluster:
 
 
 def _check_address(address: str) -> None:
-    """Raise `WorkerFailed` if nothing answers at HOST:PORT; Ray itself would try for two minutes."""
+    """Raise `MemoirError` if nothing answers at HOST:PORT; Ray itself would try for two minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     try:
         if host and port.isdecimal():
             socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
     except OSError as fault:
-        raise WorkerFailed(f"No Ray cluster answers at {address} (RAY_ADDRESS): {fault}") from fault
+        raise MemoirError(f"No Ray cluster answers at {address} (RAY_ADDRESS): {fault}") from fault
 
 
 # --- in an actor

@@ -1,7 +1,5 @@
 """Give histories to workers, and give a history to another worker where one is killed; workers on this machine."""
 
-from __future__ import annotations
-
 import logging
 import math
 import multiprocessing
@@ -10,7 +8,7 @@ import signal
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -18,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from eval.play.models import Models, load_models
 from eval.play.replay import Outcome, Task, replay
@@ -38,10 +36,6 @@ SILENT_SECONDS = 60.0
 """After how long without any worker the command says that it waits."""
 
 
-class WorkerFailed(MemoirError):
-    """A process that replayed histories failed or was killed."""
-
-
 Next = tuple[int, Outcome] | MemoirError | None
 """The next outcome of a task with the number of its experiment, or what failed; None when the task is finished."""
 
@@ -58,7 +52,7 @@ class Engine(Protocol):
     deaths: tuple[type[Exception], ...]
     attempts: int
 
-    def __enter__(self) -> Engine: ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...
 
@@ -88,7 +82,7 @@ class Replayer:
         except MemoirError as fault:
             return fault
         except Exception as fault:  # the process that gives out the tasks shows it
-            return WorkerFailed(f"{self._history}: {type(fault).__name__}: {fault}")
+            return MemoirError(f"{self._history}: {type(fault).__name__}: {fault}")
 
     def close(self) -> None:
         """Delete the bank of a history that is not finished."""
@@ -114,11 +108,22 @@ class Schedule:
         self._broken_file: Exception | None = None
         self._silent_until = time.monotonic() + SILENT_SECONDS
 
-    def outcomes(self, jobs: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
+    def outcomes(self, jobs: int, stop: Event) -> Generator[tuple[int, Outcome]]:
         """Replay everything on so many workers, in any order.
 
-        Raises `WorkerFailed` if a worker failed, and once all else is done, if histories were given up.
+        Raises `MemoirError` if a worker failed, and once all else is done, if histories were given up.
         """
+        with self._engine:
+            yield from self._replay_all(jobs, stop)
+        if self._failed and not stop.is_set():
+            raise MemoirError(
+                f"Not finished: {', '.join(self._failed)}. Each process that replayed it was killed, perhaps because "
+                "memory ran out. All other answers are kept; run the same command again with fewer --jobs to continue"
+            )
+        if self._broken_file:
+            raise self._broken_file
+
+    def _replay_all(self, jobs: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
         for _ in range(jobs):
             self._send(self._engine.start_worker(), None)
         self._read()
@@ -132,13 +137,6 @@ class Schedule:
         until = time.monotonic() + STOP_SECONDS
         while self._busy and time.monotonic() < until:
             yield from self._handle_next(goes_on=False)
-        if self._failed and not stop.is_set():
-            raise WorkerFailed(
-                f"Not finished: {', '.join(self._failed)}. Each process that replayed it was killed, perhaps because "
-                "memory ran out. All other answers are kept; run the same command again with fewer --jobs to continue"
-            )
-        if self._broken_file:
-            raise self._broken_file
 
     def _read(self) -> None:
         try:
@@ -191,7 +189,7 @@ class Schedule:
         history = task.history.id if task else ""
         self._deaths[history] += 1
         if task is None and self._deaths[history] > MAX_DEATHS_AT_START:
-            raise WorkerFailed(
+            raise MemoirError(
                 "Process after process died while it loaded the models. If memory ran out, run the same command again "
                 f"with fewer --jobs. The last one: {death}"
             )
@@ -222,7 +220,7 @@ class Processes:
         self._context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
         self._pools: list[ProcessPoolExecutor] = []
 
-    def __enter__(self) -> Processes:
+    def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="memoir-replay-")
         self._lifeline, self._our_end = self._context.Pipe(duplex=False)
         return self

@@ -20,7 +20,7 @@ from eval.play.simulation.names import DEFAULT, rename
 from eval.runs.experiment import SimulationSettings
 from eval.types import History, Prediction, Probe
 from memory.importers.benchmarks.dialsim import SCENE_SPEAKER
-from memory.types import SessionDraft, Skip, TurnDraft
+from memory.types import SessionDraft, TurnDraft
 
 HARD_SHARE = 0.7
 """Share of hard questions where a session has both kinds."""
@@ -63,7 +63,7 @@ def simulate(
     if renamed.memories:
         memory.remember((), renamed.memories)
     played = 0
-    for question in plan(renamed, settings, seed)[0]:
+    for question in plan(renamed, settings, seed):
         place = places[question.probe.asked_in]
         memory.remember([*sessions[played:place], until(sessions[place], question.turn)])
         played = place
@@ -76,10 +76,8 @@ def simulate(
         yield asked, _within_time(answered, settings.time_limit_s)
 
 
-def plan(
-    history: History, settings: SimulationSettings, seed: int = 0
-) -> tuple[tuple[PlannedQuestion, ...], tuple[Skip, ...]]:
-    """Draw what will be asked, in order of time: at most one question a session, and why the others have none."""
+def plan(history: History, settings: SimulationSettings, seed: int = 0) -> list[PlannedQuestion]:
+    """Draw what will be asked, in order of time: at most one question a session."""
     by_session: defaultdict[str, list[Probe]] = defaultdict(list)
     for probe in history.probes:
         if probe.asked_in and (settings.questions == "all" or settings.questions in probe.populations):
@@ -87,17 +85,11 @@ def plan(
     sessions = sort_by_time_and_number(history.sessions)
     played = {turn.speaker.casefold() for session in sessions for turn in session.turns}
     agent = history.persona.name if history.persona.name.casefold() in played else ""
-    planned: list[PlannedQuestion] = []
-    skips: list[Skip] = []
-    for session in sessions:
-        probes = by_session.pop(session.external_id, [])
-        drawn = _draw_question(session, probes, agent, Random(f"{seed}\0{session.external_id}"))
-        if isinstance(drawn, PlannedQuestion):
-            planned.append(drawn)
-        else:
-            skips.append(Skip(session.external_id, drawn))
-    skips += [Skip(name, f"no such session; {len(probes)} questions left out") for name, probes in by_session.items()]
-    return tuple(planned), tuple(skips)
+    drawn = (
+        _draw_question(session, by_session[session.external_id], agent, Random(f"{seed}\0{session.external_id}"))
+        for session in sessions
+    )
+    return [question for question in drawn if question]
 
 
 def sort_by_time_and_number(sessions: Sequence[SessionDraft]) -> list[SessionDraft]:
@@ -111,17 +103,13 @@ def until(session: SessionDraft, turn: int) -> SessionDraft:
     return replace(session, turns=session.turns[: turn + 1], learned=learned)
 
 
-def _draw_question(session: SessionDraft, probes: Sequence[Probe], agent: str, rng: Random) -> PlannedQuestion | str:
-    """Draw the question of a session, or say why there is none."""
-    if not probes:
-        return "it has no question"
-    turn = _draw_turn(session.turns, agent, rng)
+def _draw_question(session: SessionDraft, probes: Sequence[Probe], agent: str, rng: Random) -> PlannedQuestion | None:
+    """Draw the question of a session; None if it has none, the agent says nothing, or nobody present can ask one."""
+    turn = _draw_turn(session.turns, agent, rng) if probes else None
     if turn is None:
-        return f"{agent} says nothing in it"
+        return None
     near = session.turns[max(0, turn - NEAR) : turn + NEAR]
     present = sorted({t.speaker for t in near if t.speaker.casefold() not in NOBODY | {agent.casefold()}})
-    if not present:
-        return "nobody is present who could ask"
     for probe in _draw_candidates(probes, session.started_at, rng):
         wordings = {name.casefold(): text for name, text in probe.askers.items()}
         able = present if DEFAULT in probe.askers or not wordings else [s for s in present if s.casefold() in wordings]
@@ -129,7 +117,7 @@ def _draw_question(session: SessionDraft, probes: Sequence[Probe], agent: str, r
             asker = rng.choice(able)
             wording = wordings.get(asker.casefold()) or wordings.get(DEFAULT) or probe.question
             return PlannedQuestion(probe, turn, asker, wording)
-    return f"none of its questions is one for those present ({', '.join(present)})"
+    return None
 
 
 def _draw_turn(turns: Sequence[TurnDraft], agent: str, rng: Random) -> int | None:

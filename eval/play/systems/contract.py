@@ -1,30 +1,20 @@
 """What a memory system must do to be tested: remember sessions, and search them as of a moment."""
 
-from __future__ import annotations
-
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from eval.types import Costs
+from eval.types import ChatModel, Costs
+from memory import read_table
 from memory.embedding.embedder import Embedder
-from memory.errors import MemoirError
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 MEMOIR = "memoir"
 """The name of the program's own memory."""
 
-TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+TEXTS: Mapping[str, Mapping[str, str]] = read_table(__file__, "prompts.toml")
 """What each system asks a chat model, and what it does without one."""
-
-
-class SystemFailed(MemoirError):
-    """A memory system gave no answer, or one that cannot be read; the message says what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +72,7 @@ class MemorySystem(Protocol):
 class Chat:
     """The chat model of the experiment, if one is set, for a memory to use; what that costs adds to `costs`."""
 
-    def __init__(self, model: BaseChatModel | None, costs: Costs) -> None:
+    def __init__(self, model: "ChatModel | None", costs: Costs) -> None:
         self.model, self.costs = model, costs
         self._replies: dict[str, str] = {}
 

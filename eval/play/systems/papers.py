@@ -4,8 +4,6 @@ A summary of RAPTOR's or LD-Agent's stands for its turns, the nearest first, sin
 Without a chat model, it is the sentences nearest to the centroid of TF-IDF.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -221,7 +219,7 @@ class Node:
     text: str
     summary: str
     turns: Sequence[int] = ()
-    below: Sequence[Node] = ()
+    below: "Sequence[Node]" = ()
 
 
 class MemWalker(Transcript):

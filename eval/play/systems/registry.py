@@ -12,7 +12,7 @@ import httpx
 from pydantic import BaseModel
 
 from eval.play.systems.built_in import Bm25, Dense, FullHistory, LangGraphStore, Mem0, UpdatedFacts
-from eval.play.systems.contract import MEMOIR, TEXTS, Chat, Found, MemorySystem, Open, Session, SystemFailed
+from eval.play.systems.contract import MEMOIR, TEXTS, Chat, Found, MemorySystem, Open, Session
 from eval.play.systems.papers import HippoRag, LdAgent, MemWalker, Raptor
 from eval.types import Costs
 from memory.embedding.embedder import Embedder
@@ -47,32 +47,28 @@ TIMEOUT_SECONDS = 120.0
 """Longest wait for an answer of a system at an address, which may ask a model for each session."""
 
 
-class UnknownMemorySystem(MemoirError):
-    """There is no memory system of this name, or it lacks something; the message says what there is, or what to do."""
-
-
 def names() -> list[str]:
     """The systems that are here, Memoir's own first."""
     return [MEMOIR, *BUILT_IN, *sorted(point.name for point in entry_points(group=GROUP))]
 
 
 def check(name: str, *, has_model: bool) -> None:
-    """Check that there is a system of this name, with what it needs; raises `UnknownMemorySystem` or `SystemFailed`."""
+    """Check that there is a system of this name, with what it needs; raises `MemoirError` if not."""
     if name.startswith(ADDRESS):
         HttpSystem(name, Chat(None, Costs()))
         return
     if name not in names():
-        raise UnknownMemorySystem(
+        raise MemoirError(
             f"there is no memory system {name!r}; there are {', '.join(names())}, or http:// and an address"
         )
     if WITHOUT_MODEL.get(name) == "" and not has_model:
-        raise UnknownMemorySystem(f"{name} works with a chat model alone. Name one: --set model=NAME")
+        raise MemoirError(f"{name} works with a chat model alone. Name one: --set model=NAME")
     if name in PACKAGES and find_spec(name) is None:
-        raise UnknownMemorySystem(f"{name} is missing. Install it: .venv/bin/python -m pip install {PACKAGES[name]}")
+        raise MemoirError(f"{name} is missing. Install it: .venv/bin/python -m pip install {PACKAGES[name]}")
 
 
 def open_system(name: str, folder: Path, embedder: Embedder, chat: Chat) -> MemorySystem:
-    """Open an empty memory of a system, which may keep files in the folder; raises `UnknownMemorySystem`."""
+    """Open an empty memory of a system, which may keep files in the folder; raises `MemoirError`."""
     if name.startswith(ADDRESS):
         return HttpSystem(name, chat)
     check(name, has_model=chat.model is not None)
@@ -143,7 +139,7 @@ class HttpSystem:
             content = {} if is_missing else response.raise_for_status().json()
             reply = form.model_validate(content if isinstance(content, dict) else {})
         except (httpx.HTTPError, ValueError) as fault:
-            raise SystemFailed(
+            raise MemoirError(
                 f"the memory system at {self.address}/{verb} did not answer with JSON as expected: {fault}. What was "
                 "answered is kept; the same command goes on"
             ) from fault

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eval.metrics.intervals import Z, set_figures
-from eval.metrics.significance import Difference, compare
+from eval.metrics.intervals import Difference, Z, compare, set_figures
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Figure
 from memory import read_table
@@ -63,14 +62,6 @@ Values = Mapping[str, Sequence[ProbeValue]]
 Measure = Callable[[Constants], Values]
 
 
-@dataclass(frozen=True, slots=True)
-class MeanChange:
-    """The change of the mean over benchmarks, and its standard error."""
-
-    value: float
-    error: float
-
-
 def mean(values: Sequence[ProbeValue]) -> float:
     """The figure of a benchmark."""
     return float(np.mean([each.value for each in values]))
@@ -84,31 +75,32 @@ def change(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Figure:
 
 
 def paired(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Difference:
-    """The same, with a test that exchanges histories (see `eval.metrics.significance`)."""
+    """The same, with a test that exchanges histories (see `eval.metrics.intervals`)."""
     ours, theirs = ({str(n): each.value for n, each in enumerate(values)} for values in (before, after))
     return compare(ours, theirs, {str(n): each.history for n, each in enumerate(before)})
 
 
-def mean_change(before: Values, after: Values) -> MeanChange:
-    """The change of the mean over benchmarks, which weigh alike whatever the number of their probes.
+def mean_change(before: Values, after: Values) -> tuple[float, float]:
+    """The change of the mean over benchmarks, which weigh alike whatever the number of their probes, and its error.
 
-    Its error is that of independent benchmarks, each with a quarter of the width of its 95 % interval (more exactly,
+    The error is that of independent benchmarks, each with a quarter of the width of its 95 % interval (more exactly,
     the width over 2 * 1.96).
     """
     changes = [change(before[name], after[name]) for name in before]
     errors = [(each.high - each.low) / (2 * Z) for each in changes]
-    return MeanChange(fmean(each.value for each in changes), hypot(*errors) / len(changes))
+    return fmean(each.value for each in changes), hypot(*errors) / len(changes)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One value of a constant, the others as chosen: the mean over benchmarks, its change from the chosen value, and
-    each benchmark's figure."""
+    """One value of a constant, the others as chosen: the mean over benchmarks, its change from the chosen value with
+    the standard error, and each benchmark's figure."""
 
     name: str
     value: float
     figure: float
-    change: MeanChange
+    change: float
+    error: float
     figures: Mapping[str, float]
 
 
@@ -150,5 +142,5 @@ def trials(measure: Measure, chosen: Constants) -> list[Trial]:
         for value in values:
             measured = measure({**chosen, name: value})
             figures = {benchmark: mean(each) for benchmark, each in measured.items()}
-            found.append(Trial(name, value, overall(measured), mean_change(reference, measured), figures))
+            found.append(Trial(name, value, overall(measured), *mean_change(reference, measured), figures))
     return found

@@ -6,27 +6,21 @@ from datetime import date
 from functools import partial
 from statistics import fmean
 
-from eval.metrics.intervals import INTERVALS
-from eval.metrics.significance import TESTED, Difference, stars
+from eval.metrics.intervals import INTERVALS, TESTED, Difference, stars
 from eval.reporting.render import markdown_table
 from eval.reporting.results import LINES, available
 from eval.reporting.tuning import choice
 from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial
 from eval.reporting.tuning.players import Measurements, Part, play
-from eval.runs.evaluator import Evaluator, RunRequest
-from eval.runs.experiment import with_settings
-from eval.runs.halves import HALVES
-from eval.runs.provenance import code_version, machine
+from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import HALVES, RunRequest, with_settings
+from eval.runs.run import code_version, machine
 from eval.types import Figure, Watch
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
 LABELS = {"search.dense_weight": "meaning", "views": "views of the dialogue"}
 """What is off where a constant is, if its name does not say it."""
-
-
-class TooFewBenchmarks(MemoirError):
-    """With one benchmark there is none to choose constants on that are measured on another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +65,15 @@ def measure(
     """Tune on every benchmark whose files are here, without a reader.
 
     `limit` asks the first so many probes of each half only; an `encoder`, a loaded embedding model, keeps everything in
-    this process. Raises `TooFewBenchmarks` if there are fewer than two.
+    this process. Raises `MemoirError` if there are fewer than two.
     """
     experiment = with_settings(evaluator.experiment, ["reader=none"])
     lines = [line for line in LINES if line.benchmark in FIGURES and line.edition in ("", "en") and line.shows_all]
     here = available(evaluator, lines)
     if len(here) < 2:
-        raise TooFewBenchmarks("constants are chosen on other benchmarks than they are measured on, and one is here")
+        raise MemoirError("constants are chosen on other benchmarks than they are measured on, and one is here")
     requests = {
-        Part(line.benchmark, half): RunRequest(line.benchmark, path, experiment, limit, half=half)
+        (line.benchmark, half): RunRequest(line.benchmark, path, experiment, limit, half=half)
         for line, path in here
         for half in HALVES
     }
@@ -91,15 +85,15 @@ def measure(
         tried = choice.trials(everything, in_view)
         left_out = []
         for name in benchmarks:
-            others = [Part(other, "tuning") for other in benchmarks if other != name]
+            others: list[Part] = [(other, "tuning") for other in benchmarks if other != name]
             chosen = choice.choose(partial(measured.measure, others), partial(watch, f"without {name}"))
             left_out.append(_leave_out(name, measured, chosen, in_view, today))
-        return Tuning(today, in_view, tuple(tried), tuple(left_out), measured.settings, machine(), code_version())
+        return Tuning(today, in_view, tuple(tried), tuple(left_out), len(measured.kept), machine(), code_version())
 
 
 def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Constants, today: Constants) -> LeftOut:
     def measure_half(constants: Constants) -> Sequence[ProbeValue]:
-        return measured.measure([Part(name, "reporting")], constants)[name]
+        return measured.measure([(name, "reporting")], constants)[name]
 
     left_out, seen, chat = (measure_half(constants) for constants in (chosen, in_view, today))
     off = {factor: {**chosen, factor: value} for factor, value in choice.off().items() if chosen[factor] != value}
@@ -113,7 +107,7 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
         choice.change(chat, left_out),
         {factor: choice.paired(left_out, measure_half(constants)) for factor, constants in off.items()},
         len({each.history for each in left_out}),
-        len(measured.measure([Part(name, "tuning")], in_view)[name]),
+        len(measured.measure([(name, "tuning")], in_view)[name]),
     )
 
 
@@ -192,7 +186,7 @@ def _grid(found: Tuning) -> str:
     rows = []
     for trial in found.trials:
         chosen = trial.value == found.in_view[trial.name]
-        change = "+" if chosen else f"{100 * trial.change.value:+.2f} ± {100 * trial.change.error:.2f}"
+        change = "+" if chosen else f"{100 * trial.change:+.2f} ± {100 * trial.error:.2f}"
         figures = [_points(trial.figures[benchmark]) for benchmark in benchmarks]
         rows.append([_short(trial.name), _value(trial.value), _points(trial.figure), change, *figures])
     return markdown_table(rows, ["constant", "value", "mean", "change", *benchmarks])

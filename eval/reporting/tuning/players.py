@@ -4,8 +4,6 @@ What the weights do not change is computed once a probe: the parsed message, the
 each memory, and the memories. Scoring, reranking and the time filter run anew, as the nodes of the pipeline.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 from collections import defaultdict
@@ -16,33 +14,31 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from langgraph.runtime import Runtime
 from numpy.typing import NDArray
+from sqlite_utils import Database
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scoring, score_evidence
-from eval.play.engines.schedule import Processes, WorkerFailed
+from eval.play.engines.schedule import Processes
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import load_models
 from eval.play.prediction import ranking
 from eval.reporting.tuning.choice import FIGURES, Constants, ProbeValue, Values, with_constants
-from eval.runs.experiment import Experiment
-from eval.runs.halves import Half
+from eval.runs.experiment import Experiment, Half
 from eval.types import History, Prediction, Probe, Sample
 from graph.build import PIPELINE
 from graph.settings import PipelineSettings
 from graph.state import Services, TurnState
 from memory.bank.bank import Bank
 from memory.embedding.embedder import Embedder
+from memory.errors import MemoirError
 from memory.search.scoring import Candidates, SearchSettings, Subject
 from memory.search.searcher import Searcher, View
 from memory.types import Memory
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 DEPTH = 50
 """Memories of each store that are ranked: enough for the ten best turns, and to see the five best sessions."""
@@ -114,13 +110,8 @@ class RetrievalUnderTest(MemoryUnderTest):
         return samples
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One half of a benchmark."""
-
-    benchmark: str
-    half: Half
-
+Part = tuple[str, Half]
+"""A benchmark's name, and one of its halves."""
 
 PartValues = dict[Part, list[ProbeValue]]
 Work = Sequence[tuple[Part, History]]
@@ -144,7 +135,7 @@ class Player:
             if part in found:
                 probes = [probe for probe in history.probes if probe.counted and probe.gold.evidence]
                 samples = self._memory(number).find(probes, pipeline)
-                found[part].extend(_values(part.benchmark, samples))
+                found[part].extend(_values(part[0], samples))
         return found
 
     def _play(self, number: int) -> RetrievalUnderTest:
@@ -167,25 +158,20 @@ def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
 
 
 class Measurements:
-    """What was measured by `measure`, so that no setting is measured twice."""
+    """What was measured by `measure`, by setting, so that none is measured twice."""
 
     def __init__(self, measure: Callable[[Constants, Collection[Part]], PartValues]) -> None:
         self._measure = measure
-        self._kept: dict[tuple[float, ...], PartValues] = defaultdict(dict)
-
-    @property
-    def settings(self) -> int:
-        """How many settings were measured."""
-        return len(self._kept)
+        self.kept: dict[tuple[float, ...], PartValues] = defaultdict(dict)
 
     def measure(self, parts: Collection[Part], constants: Constants) -> Values:
         """The values of every probe with evidence in these parts, those of a benchmark's halves together."""
-        kept = self._kept[tuple(constants.values())]
+        kept = self.kept[tuple(constants.values())]
         if missing := [part for part in parts if part not in kept]:
             kept |= self._measure(constants, missing)
         together: dict[str, list[ProbeValue]] = defaultdict(list)
         for part in parts:
-            together[part.benchmark].extend(kept[part])
+            together[part[0]].extend(kept[part])
         return together
 
 
@@ -198,22 +184,17 @@ def play(
         yield Measurements(Player(work, experiment, cache, encoder).measure)
         return
     with Processes([experiment], cache, jobs) as processes:
-        players = [processes.start(Player, share, experiment, cache) for share in _shares(work, jobs)]
+        # Each process gets about as many probes.
+        ordered = sorted(work, key=lambda one: -len(one[1].probes))
+        shares = [ordered[first::jobs] for first in range(min(jobs, len(ordered)))]
+        players = [processes.start(Player, share, experiment, cache) for share in shares]
 
         def measure(constants: Constants, parts: Collection[Part]) -> PartValues:
             try:
                 asked = [player("measure", constants, parts) for player in players]
                 found: list[PartValues] = [each.result() for each in asked]
             except processes.deaths:
-                raise WorkerFailed("A process that measured was killed, perhaps because memory ran out") from None
+                raise MemoirError("A process that measured was killed, perhaps because memory ran out") from None
             return {part: list(chain.from_iterable(each[part] for each in found)) for part in parts}
 
         yield Measurements(measure)
-
-
-def _shares(work: Work, jobs: int) -> list[Work]:
-    """Deal the histories out so that each process has about as many probes."""
-    shares: list[list[tuple[Part, History]]] = [[] for _ in range(jobs)]
-    for part, history in sorted(work, key=lambda one: -len(one[1].probes)):
-        min(shares, key=lambda share: sum(len(h.probes) for _, h in share)).append((part, history))
-    return [share for share in shares if share]

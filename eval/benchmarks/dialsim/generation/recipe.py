@@ -17,7 +17,6 @@ still asks the same. They begin every question with "By the way,", which is left
 
 import json
 import re
-import tomllib
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,14 +30,15 @@ from typing import Any
 
 from eval.benchmarks.dialsim.generation.script import Quiz, Scene, Show, read_quizzes, read_show
 from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
-from eval.making.generation import Generated, Generation, Part, Writer, leave_out_if
+from eval.making.generation import Generation, Part, Writer, leave_out_if
 from eval.making.quads import Quad, folded
 from eval.making.questions import DONT_KNOW, MOMENT, questions
 from eval.play.simulation.names import DEFAULT
 from graph.understanding.sentences import shorten
+from memory import read_table
 from memory.search.tokens import FUNCTION_WORDS, words
 
-RELATIONS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("relations.toml").read_text("utf-8"))
+RELATIONS: Mapping[str, str] = read_table(__file__, "relations.toml")
 """What is known of all 32 of them (appendix D.1)."""
 
 GRAPH, FAN = "hard_q", "easy_q"
@@ -71,12 +71,11 @@ class Question:
     evidence: Sequence[str] = ()
 
 
-def generate(generation: Generation, script: Path, quiz: Path | None) -> Generated:
-    """Make what the folder lacks: facts of each session, evidence of each quiz question, styles; then the files.
+def generate(generation: Generation, script: Path, quiz: Path | None) -> dict[str, int]:
+    """Make the facts of sessions, evidence and styles that the folder lacks; return what the files hold, by kind.
 
-    Raises:
-        GenerationStopped: the script or the quiz cannot be read, the folder was made by another plan, the model does
-            not reply, or no question was made.
+    Raises `MemoirError` if the script or the quiz cannot be read, the folder was made by another plan, the model does
+    not reply, or no question was made.
     """
     show = read_show(script)
     quizzes = read_quizzes(quiz, show) if quiz else []
@@ -95,13 +94,12 @@ def generate(generation: Generation, script: Path, quiz: Path | None) -> Generat
     for name, content in _files(show, asked, styles).items():
         generation.write(f"{show.name}_{name}.json", content)
     of_part = Counter(question.part for question in asked)
-    counts = {
+    return {
         "relations": sum(len(part["facts"]) for part in stated),
         "questions from them": of_part[GRAPH],
         "questions from quizzes": of_part[FAN],
         "questions in a style": sum(question.text in styles[question.place] for question in asked),
     }
-    return generation.account(counts)
 
 
 def _digest(show: Show, quizzes: Sequence[Quiz]) -> str:

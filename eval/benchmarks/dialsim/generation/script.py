@@ -14,8 +14,8 @@ from pathlib import Path
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from eval.benchmarks.reading import gather
-from eval.making.generation import GenerationStopped
 from graph.understanding.sentences import shorten
+from memory.errors import MemoirError
 from memory.importers.benchmarks import dialsim as script_format
 from memory.importers.reading.fields import parse_moment
 from memory.importers.reading.source import read_lines
@@ -73,8 +73,7 @@ class Quiz(BaseModel):
 def read_show(path: Path) -> Show:
     """Read a script, or a folder of scripts, one for each episode in the order of their names.
 
-    Raises:
-        GenerationStopped: there is no script, or a line is under no date.
+    Raises `MemoirError` if there is no script, or a line is under no date.
     """
     files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
     scenes, lines = list[Scene](), Counter[str]()
@@ -90,7 +89,7 @@ def read_show(path: Path) -> Show:
             text = "\n".join(map(_line, session.turns))
             scenes.append(Scene(file.stem, number, day, day, text, frozenset(spoken)))
     if not lines:
-        raise GenerationStopped(
+        raise MemoirError(
             f"{path} has no dated scene in which somebody speaks; expected .txt files with lines such as [Date: March "
             "3, 2001, Session #1] and Name: words"
         )
@@ -98,7 +97,7 @@ def read_show(path: Path) -> Show:
 
 
 def _check_headings(file: Path) -> None:
-    """Raise `GenerationStopped` at the first line that is under no date, or is a heading that cannot be read."""
+    """Raise `MemoirError` at the first line that is under no date, or is a heading that cannot be read."""
     is_dated = False
     for line in read_lines(file, []):
         text = line.text.strip()
@@ -107,7 +106,7 @@ def _check_headings(file: Path) -> None:
             is_dated = True
         elif text and (heading or not is_dated or _LIKE_A_HEADING.match(text)):
             fault = "has no date that can be read" if heading or is_dated else "is under no date"
-            raise GenerationStopped(
+            raise MemoirError(
                 f"{file.name}, {line.place}: {shorten(text, 60)!r} {fault}; expected a line such as [Date: March 3, "
                 "2001, Session #1] before each scene"
             )
@@ -130,15 +129,14 @@ def _line(turn: TurnDraft) -> str:
 def read_quizzes(file: Path, show: Show) -> list[Quiz]:
     """Read a JSON list of quiz questions.
 
-    Raises:
-        GenerationStopped: it is no such list, or a question's episode or answer is not there.
+    Raises `MemoirError` if it is no such list, or a question's episode or answer is not there.
     """
     try:
         quizzes = TypeAdapter(list[Quiz]).validate_json(file.read_bytes())
     except (OSError, ValidationError) as fault:
         why = fault.errors()[0] if isinstance(fault, ValidationError) else {"loc": (), "msg": str(fault)}
         place = ", ".join(map(str, why["loc"]))
-        raise GenerationStopped(
+        raise MemoirError(
             f'{file}{f", item {place}" if place else ""}: {why["msg"]}. Expected [{{"episode": "...", "question": '
             '"...", "options": ["...", ...], "answer": "one of them"}]'
         ) from fault
@@ -146,7 +144,7 @@ def read_quizzes(file: Path, show: Show) -> list[Quiz]:
     for number, quiz in enumerate(quizzes):
         if quiz.episode not in episodes:
             known = ", ".join(sorted(episodes))
-            raise GenerationStopped(f"{file}, item {number}: there is no episode {quiz.episode!r}; there are {known}")
+            raise MemoirError(f"{file}, item {number}: there is no episode {quiz.episode!r}; there are {known}")
         if quiz.answer not in quiz.options:
-            raise GenerationStopped(f"{file}, item {number}: the answer is not among the options")
+            raise MemoirError(f"{file}, item {number}: the answer is not among the options")
     return quizzes

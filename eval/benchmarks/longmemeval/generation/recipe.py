@@ -32,8 +32,9 @@ from eval.benchmarks.longmemeval.generation.sessions import (
     weekday_and_date,
     write_session,
 )
-from eval.making.generation import Generated, Generation, GenerationStopped, Part, Writer, check_question, leave_out_if
+from eval.making.generation import Generation, Part, Writer, check_question, leave_out_if
 from eval.metrics.answers import normalise
+from memory.errors import MemoirError
 from memory.search.tokens import words
 
 FIRST_DAY, DAYS = date(2023, 1, 1), 365
@@ -74,15 +75,14 @@ def draw_attribute(seed: int, number: int) -> Attribute:
     return Random(seed).sample(ONTOLOGY, len(ONTOLOGY))[number - 1]
 
 
-def generate(generation: Generation, attributes: int) -> Generated:
-    """Make the users that the folder lacks, one for each attribute, then the files.
+def generate(generation: Generation, attributes: int) -> dict[str, int]:
+    """Make the users that the folder lacks, one for each attribute, then the files; return what these hold, by kind.
 
-    Raises:
-        GenerationStopped: there are not so many attributes, the folder was made by another plan, the model does not
-            reply, or no question was made.
+    Raises `MemoirError` if there are not so many attributes, the folder was made by another plan, the model does not
+    reply, or no question was made.
     """
     if attributes > len(ONTOLOGY):
-        raise GenerationStopped(f"there are {len(ONTOLOGY)} attributes, and {attributes} are asked for")
+        raise MemoirError(f"there are {len(ONTOLOGY)} attributes, and {attributes} are asked for")
     users = generation.make("user", range(1, attributes + 1), _make_user)
     doubtful = [each for user in users for each in user["doubtful"]]
     generation.write("doubtful.json", doubtful)
@@ -90,13 +90,12 @@ def generate(generation: Generation, attributes: int) -> Generated:
     if not questions:
         raise generation.nothing("question")
     generation.write("longmemeval_oracle.json", questions)
-    counts = {
+    return {
         "users": len(users),
         "questions": len(questions),
         "evidence sessions": sum(len(question["haystack_sessions"]) for question in questions),
         "doubtful questions": len(doubtful),
     }
-    return generation.account(counts)
 
 
 def _make_user(number: int, writer: Writer) -> Part:

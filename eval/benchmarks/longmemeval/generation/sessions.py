@@ -7,16 +7,15 @@ The checks are in place of the authors' editing: the model answers from sessions
 which sessions are missing.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from eval.making.generation import Writer, leave_out_if
 from eval.metrics.answers import normalise
+from memory import read_table
 from memory.search.tokens import content_terms, terms
 
 Turn = dict[str, Any]
@@ -65,8 +64,7 @@ class Kind:
         return "assistant" if "assistant" in self.telling else "user"
 
 
-_FILE = Path(__file__).with_name("kinds.toml")
-KINDS = tuple(Kind(name, **fields) for name, fields in tomllib.loads(_FILE.read_text("utf-8")).items())
+KINDS = tuple(Kind(name, **fields) for name, fields in read_table(__file__, "kinds.toml").items())
 
 
 @dataclass(slots=True)
@@ -135,8 +133,7 @@ def draw_moment(day: date, draw: Random) -> datetime:
 def read_days(texts: Sequence[str], today: date) -> list[date]:
     """The days that a model gave.
 
-    Raises:
-        LeftOut: one cannot be read, is not in the year before today, or comes twice.
+    Raises `LeftOut` if one cannot be read, is not in the year before today, or comes twice.
     """
     days = [day for text in texts if (day := parse_day(text))]
     leave_out_if(len(days) < len(texts), "a day that cannot be read")

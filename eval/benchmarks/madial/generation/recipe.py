@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
-from eval.making.generation import Generated, Generation, Part, Writer, leave_out_if
+from eval.making.generation import Generation, Part, Writer, leave_out_if
 from eval.runs.run import write_atomically
 from memory import read_table
 
@@ -30,11 +30,10 @@ MOST_SUITABLE = 7
 """Most memories that suit a dialogue (section 3.3.1)."""
 
 
-def generate(generation: Generation, users: int) -> Generated:
-    """Make the users that the folder lacks, then the files.
+def generate(generation: Generation, users: int) -> dict[str, int]:
+    """Make the users that the folder lacks, then the files; return what these hold, by kind.
 
-    Raises:
-        GenerationStopped: the folder was made by another plan, the model does not reply, or no dialogue was made.
+    Raises `MemoirError` if the folder was made by another plan, the model does not reply, or no dialogue was made.
     """
     made = generation.make("user", range(1, users + 1), _make_user)
     recall = Counter(dialogue["recall"] for user in made for dialogue in user["dialogues"])
@@ -50,14 +49,13 @@ def generate(generation: Generation, users: int) -> Generated:
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         write_atomically(generation.folder / name, text.encode())
     counts = {"users": len(made), "memories": len(memories)}
-    return generation.account(counts | {f"{kind} dialogues": recall[kind] for kind in KINDS["dialogues"]})
+    return counts | {f"{kind} dialogues": recall[kind] for kind in KINDS["dialogues"]}
 
 
 def _make_user(number: int, writer: Writer) -> Part:
     """Make a user; what cannot be used or scores low is left out and counted.
 
-    Raises:
-        LeftOut: there is no usable profile, or no memory.
+    Raises `LeftOut` if there is no usable profile, or no memory.
     """
     writer.begin("profile")
     taken = [user["name"] for user in writer.finished]

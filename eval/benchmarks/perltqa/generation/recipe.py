@@ -37,7 +37,7 @@ from typing import Any
 
 from eval.benchmarks.perltqa.adapter import BANK, QUESTIONS, REFERENCE, SECTIONS
 from eval.benchmarks.reading import gather
-from eval.making.generation import Generated, Generation, LeftOut, Part, Writer, check_question, leave_out_if
+from eval.making.generation import Generation, LeftOut, Part, Writer, check_question, leave_out_if
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.reading.dialogue import split_utterance
 from memory.search.tokens import FUNCTION_WORDS, terms, words
@@ -71,11 +71,10 @@ PARTNERS = "romantic partners"
 """The group of which a persona has one at most: a wife beside a girlfriend is an error of table 7."""
 
 
-def generate(generation: Generation, personas: int) -> Generated:
-    """Make the personas that the folder lacks, then the benchmark's two files.
+def generate(generation: Generation, personas: int) -> dict[str, int]:
+    """Make the personas that the folder lacks, then the benchmark's two files; return what these hold, by kind.
 
-    Raises:
-        GenerationStopped: the folder was made by another plan, the model does not reply, or no question was made.
+    Raises `MemoirError` if the folder was made by another plan, the model does not reply, or no question was made.
     """
     made = generation.make("persona", range(1, personas + 1), _make_persona)
     asked = [{persona["name"]: persona["questions"]} for persona in made if any(persona["questions"].values())]
@@ -83,12 +82,11 @@ def generate(generation: Generation, personas: int) -> Generated:
         raise generation.nothing("question")
     generation.write(f"{BANK}_generated.json", {persona["name"]: persona["bank"] for persona in made})
     generation.write(f"{QUESTIONS}_generated.json", asked)
-    counts = {
+    return {
         "personas": len(made),
         "memories": sum(len(section) for persona in made for section in persona["bank"].values()),
         "questions": sum(_number(group) for persona in made for group in persona["questions"].values()),
     }
-    return generation.account(counts)
 
 
 def _make_persona(number: int, writer: Writer) -> Part:

@@ -1,6 +1,8 @@
-"""A classifier of questions, semantic or episodic, that was trained on questions of a benchmark (PerLTQA, section 4.2).
+"""What stands in for a part of Memoir's understanding: a model that reads times, and a trained classifier.
 
-Its folder holds a sequence classifier of transformers with its tokenizer, and a record of its training:
+A chat model reads which time a question asks about (LongMemEval, Wu et al. 2025, section 5.4 and appendix D). The
+classifier of questions, semantic or episodic, was trained on questions of a benchmark (PerLTQA, section 4.2). Its
+folder holds a sequence classifier of transformers with its tokenizer, and a record of its training:
 
     {"base": "bert-base-chinese", "instruction": "", "seen": ["9f86d081884c7d65", ...]}
 
@@ -8,19 +10,72 @@ Its folder holds a sequence classifier of transformers with its tokenizer, and a
 what it remembers.
 """
 
-from __future__ import annotations
-
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from eval.types import Kind
+from eval.types import ChatModel, Kind
+from graph.models.calls import Completion
+from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
-from memory.types import EPISODIC, SEMANTIC, Store
+from memory.types import EPISODIC, SEMANTIC, Store, TimeSpan
+
+# --- times
+
+# The form has "D" where an example would have a date, which a small model copies, whatever the question.
+INSTRUCTION = """\
+From which day to which day happened what the question asks about? Count back from the day on which it is asked. If it
+names no time, both days are null.
+
+Reply with JSON only: {"first": D, "last": D}. A day D is written as YYYY-MM-DD."""
+
+REPLY_TOKENS = 64
+
+
+class DayRange(StrictReply):
+    """The first and the last day of a time, as the model writes them."""
+
+    first: str | None
+    last: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """The time that a question asks about, if any, and the replies that it took; `fallback` if none was a range."""
+
+    times: tuple[TimeExpression, ...] = ()
+    replies: Sequence[Completion] = ()
+    fallback: bool = False
+
+
+def read_time_range(question: str, asked_at: datetime, model: ChatModel) -> TimeRange:
+    """Ask which time a question is about; no time if the model names none, or what it replies is no range of days.
+
+    Raises `ModelFailed` if the model does not answer.
+    """
+    replies: list[Completion] = []
+    try:
+        asked = f"Question of {asked_at:%A, %Y-%m-%d}: {quoted(question)}\n\n{INSTRUCTION}"
+        request = ask_for_json(model, [("human", asked)], DayRange, replies, max_tokens=REPLY_TOKENS)
+        days = asyncio.run(request)
+        if days.first is None and days.last is None:
+            return TimeRange((), replies)
+        first, last = date.fromisoformat(days.first or ""), date.fromisoformat(days.last or "")
+        start = datetime.combine(first, time(), UTC)
+        span = TimeSpan(start, datetime.combine(last, time(), UTC) + timedelta(days=1))
+    except (UnusableReply, ValueError, OverflowError):
+        return TimeRange((), replies, fallback=True)
+    return TimeRange((TimeExpression("", 0, 0, span),), replies)
+
+
+# --- kinds
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """The classes, in the order of the classifier's outputs."""
@@ -30,14 +85,6 @@ RECORD = "training.json"
 BATCH = 32
 MAX_TOKENS = 128
 """Tokens read of a question, with the instruction before it; the longest of PerLTQA's sample has 41."""
-
-
-class NotTrained(MemoirError):
-    """A folder holds no trained classifier."""
-
-
-class SeenInTraining(MemoirError):
-    """A question is one that the classifier was trained on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +109,8 @@ class TrainedKinds:
     training: Training
 
     @classmethod
-    def load(cls, folder: Path) -> TrainedKinds:
-        """Load a classifier that `save` wrote; raises `NotTrained` if the folder has none."""
+    def load(cls, folder: Path) -> Self:
+        """Load a classifier that `save` wrote; raises `MemoirError` if the folder has none."""
         training = read_record(folder)
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
         from transformers.utils.logging import disable_progress_bar
@@ -73,7 +120,7 @@ class TrainedKinds:
             model = AutoModelForSequenceClassification.from_pretrained(folder)
             return cls(folder, model.eval(), AutoTokenizer.from_pretrained(folder), training)
         except (OSError, ValueError) as fault:
-            raise NotTrained(f"the classifier in {folder} cannot be loaded: {fault}. Train it again") from fault
+            raise MemoirError(f"the classifier in {folder} cannot be loaded: {fault}. Train it again") from fault
 
     def save(self) -> None:
         """Write the classifier to its folder; the record last, so that half a classifier is none."""
@@ -82,9 +129,9 @@ class TrainedKinds:
         (self.folder / RECORD).write_bytes(_TRAINING.dump_json(self.training))
 
     def stores(self, question: str) -> dict[Store, float]:
-        """P(store | question), equal for all stores of one kind; raises `SeenInTraining` for a question of training."""
+        """P(store | question), equal for all stores of one kind; raises `MemoirError` for a question of training."""
         if digest(question) in self.training.seen:
-            raise SeenInTraining(
+            raise MemoirError(
                 f"{self.folder} was trained with the question {question!r}. Ask the test questions of the files that "
                 "it was trained on: set questions=test"
             )
@@ -112,11 +159,11 @@ class TrainedKinds:
 
 
 def read_record(folder: Path) -> Training:
-    """Read how the classifier in a folder was trained; raises `NotTrained` if it holds none."""
+    """Read how the classifier in a folder was trained; raises `MemoirError` if it holds none."""
     try:
         return _TRAINING.validate_json((folder / RECORD).read_bytes())
     except (OSError, ValidationError) as fault:
-        raise NotTrained(
+        raise MemoirError(
             f"{folder} holds no trained classifier ({RECORD} is missing or unreadable). Train one with "
             "`python -m eval train perltqa --base NAME --out FOLDER`"
         ) from fault
