@@ -12,8 +12,7 @@ from memory.dates.calendar import DAY, PATTERNS, WORDS, Stretch, Tense, Which, r
 
 Resolve = Callable[[datetime, Tense], Stretch | None]
 Match = re.Match[str]
-Read = Callable[[Match], Resolve | None]
-Kind = Literal["plain", "recurring", "count"]
+Kind = Literal["plain", "recurring", "count", "any"]
 
 WORD_START = r"(?<!\w)"
 SPACES = r"(?:[^\S\n]+)"  # not across lines: "in 2018" may end one list item and "7." begin the next
@@ -43,14 +42,15 @@ LOOK_BACK = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One way to name a time; `read` returns None for a match that names no time in its context.
+    """One way to name a time, or to change one that is named.
 
-    `kind` is "recurring" for names that return each week or year and "count" for a counted distance; modifiers apply to
-    some kinds only.
+    `read` returns what resolves a match, and None for one that names no time in its context; for a modifier, whose
+    other argument is what resolves the time that stands beside it, it may resolve to None. `kind` is "recurring" for
+    names that return each week or year and "count" for a counted distance; of a modifier, the kind that it applies to.
     """
 
     pattern: re.Pattern[str]
-    read: Read
+    read: Callable[..., Any]
     kind: Kind = "plain"
 
 
@@ -112,11 +112,11 @@ CONTEXTS = {name: compile_pattern(pattern) for name, pattern in PATTERNS["contex
 """The patterns of what stands before or after a time, by name."""
 
 
-def compile_rules(table: str, readers: Mapping[str, Any], start: str = WORD_START) -> tuple[Rule, ...]:
-    """Compile a table of rules, whose functions are among the `readers` or here; `start` begins each pattern."""
+def compile_rules(table: str, readers: Mapping[str, Any], start: str = WORD_START, end: str = "") -> tuple[Rule, ...]:
+    """Compile a table of rules, whose functions are among the `readers` or here, between `start` and `end`."""
     functions = globals() | {**readers}
     return tuple(
-        Rule(compile_pattern(f"{start}(?:{pattern})"), functions[name], kind)
+        Rule(compile_pattern(f"{start}(?:{pattern}){end}"), functions[name], kind)
         for name, kind, pattern in PATTERNS["rules"][table]
     )
 
@@ -147,11 +147,6 @@ def count_of(text: str) -> tuple[int, int]:
 def is_vague_count(text: str) -> bool:
     """Whether a counting word leaves the number open."""
     return any(word in VAGUE_COUNTS for word in text.lower().split())
-
-
-def ordinal_of(text: str) -> int:
-    """1, 2, 3, ... for "first" or "1st", and -1 for "last"."""
-    return ORDINALS.get(text.lower()) or int(re.sub(r"\D", "", text))
 
 
 def choice_of(text: str | None) -> Which:
