@@ -190,7 +190,9 @@ class ModelWeights(LocalWeights):
                 )
             except Stopped:
                 return None
-        ended = (matcher is not None and matcher.is_stopped()) or _is_end(model, int(tokens[0, -1]))
+        ends = model.generation_config.eos_token_id
+        is_end = int(tokens[0, -1]) in (ends if isinstance(ends, list) else [ends])
+        ended = is_end or (matcher is not None and matcher.is_stopped())
         return int(tokens.shape[1]) - len(reply.prompt), ended
 
 
@@ -206,12 +208,6 @@ def _alternating(chat: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """The same messages in turns of user and assistant: system text is the user's, and neighbours become one."""
     turns = groupby(chat, key=lambda message: "user" if message["role"] == "system" else message["role"])
     return [{"role": role, "content": "\n\n".join(m["content"] for m in messages)} for role, messages in turns]
-
-
-def _is_end(model: Any, token: int) -> bool:  # noqa: ANN401  # each family has a class of its own
-    """Whether this token ends a reply."""
-    ends = model.generation_config.eos_token_id
-    return token in ends if isinstance(ends, list) else token == ends
 
 
 def _offline() -> bool:
