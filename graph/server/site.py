@@ -117,7 +117,7 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
     health = Health(check, settings.embedding_model, logs=bool(login or demo))
     hosts = LOOPBACK if settings.host in LOOPBACK and not (login or demo) else None
     most = VISITOR_UPLOAD_BYTES if demo else MAX_UPLOAD_BYTES
-    framed = Middleware(SecurityHeaders, frames=settings.demo_frame if demo else "")
+    framed = Middleware(secured, frames=settings.demo_frame if demo else "")
     counted = Middleware(health.middleware)
     middleware = [counted, framed, Middleware(RequestLimits, hosts=hosts, most_upload=most)]
     routes = [*health.routes, Mount("/", login or demo or only_page)]
@@ -146,30 +146,27 @@ def serve(settings: Settings, build_page: BuildPage) -> None:
     )
 
 
-class SecurityHeaders:
-    """Middleware before the whole app: adds `HEADERS`, and keeps all but Gradio's own files out of caches.
+def secured(app: ASGIApp, frames: str) -> ASGIApp:
+    """The app with `HEADERS` added to its responses, of which all but Gradio's own files are kept out of caches.
 
     The origins in `frames` may show the app in a frame.
     """
+    added = HEADERS | {"Content-Security-Policy": POLICY.format(frames=frames or "'none'")}
+    if not frames:
+        added["X-Frame-Options"] = "DENY"  # for browsers that do not know frame-ancestors
 
-    def __init__(self, app: ASGIApp, frames: str) -> None:
-        self._app = app
-        self._headers = HEADERS | {"Content-Security-Policy": POLICY.format(frames=frames or "'none'")}
-        if not frames:
-            self._headers["X-Frame-Options"] = "DENY"  # for browsers that do not know frame-ancestors
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and add the headers to its response."""
-
+    async def with_headers(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(self._headers)
+                headers.update(added)
                 if not scope["path"].startswith(SAME_FOR_EVERYBODY):
                     headers["Cache-Control"] = "no-store"
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        await app(scope, receive, send_with_headers)
+
+    return with_headers
 
 
 class Health:
