@@ -1,6 +1,6 @@
 """Rules for English times: dates, weekdays, months, seasons, holidays, years, and what is told from now ("last week").
 
-Absolute dates go to `dateparser` (`memory.dates.absolute`). A name without a year is resolved here, because the
+Absolute dates go to `dateparser` (`memory.dates.rules`). A name without a year is resolved here, because the
 result is a span and depends on "last", "this" and "next", of which the library reads only some ("last Friday", not
 "last March").
 """
