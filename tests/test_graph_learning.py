@@ -251,6 +251,12 @@ def chat(bank, *said, name="a", at=JULY, learned=()):
     learning_queue.close_chats(bank)
 
 
+def go_on(bank, name="a", at=JULY, text="Hm."):
+    """One more message of such a chat, so that it is read again."""
+    bank.remember(1, [SessionDraft((TurnDraft("You", "user", text, at),), at, external_id=name, source="chat")])
+    learning_queue.close_chats(bank)
+
+
 def learned(bank):
     return sorted(m.text for m in bank.memories(1) if m.store != "dialogue")
 
@@ -644,6 +650,7 @@ def test_an_update_adds_the_new_fact_and_closes_the_old_one_until_it_is_taken_ba
     assert (boats.superseded_by, [*bank.quotes(1, trains.id).values()]) == (trains.id, ["I collect trains"])
     mark_wrong(bank, 1, trains.id)
     assert valid_to(bank)["The user collects boats."] is None
+    go_on(bank, "b", LATER)
     with ChatServer(reply) as server:
         assert by_server(bank, server).sessions == 1
     assert valid_to(bank)["The user collects boats."] is None
@@ -748,12 +755,12 @@ def test_a_fact_whose_end_the_user_removed_is_not_ended_by_the_same_words_again(
     over = item("The user no longer collects boats", "I'm over boats", action="end", known=1)
     with ChatServer(told(collects), told(over)) as server:
         by_server(bank, server)
-        bank.remember(1, [SessionDraft((TurnDraft("You", "user", "Hm.", JULY),), JULY, external_id="a", source="chat")])
-        learning_queue.close_chats(bank)
+        go_on(bank)
         by_server(bank, server)
     (boats,) = bank.memories(1, store="world")
     assert boats.valid_to == JULY
     version = edit(bank, replace(boats, valid_to=None))
+    go_on(bank, text="Hm, hm.")
     with ChatServer(told(over)) as server:
         assert by_server(bank, server).sessions == 1
     assert bank.memory(1, version.id).valid_to is None
@@ -767,6 +774,46 @@ def test_a_fact_that_the_rules_wrote_is_updated_by_its_number(bank):
     with ChatServer(told(update)) as server:
         by_server(bank, server)
     assert valid_to(bank) == {"Birthday: 4th of May": LATER, "The user’s birthday is on the 5 May": None}
+
+
+def test_what_happened_or_is_open_is_known_too_and_can_be_ended(bank):
+    known(bank, "The user thinks of the name Jip for the baby.", store="event")
+    chat(bank, "We decided, no Jip. The baby will be Saar.", name="b", at=LATER)
+    saar = item("The baby will be called Saar", "The baby will be Saar", "event", "change", 1)
+    with ChatServer(told(saar)) as server:
+        by_server(bank, server)
+        assert '1. "The user thinks of the name Jip for the baby."' in server.requests[0]["messages"][0]["content"]
+    ends = {m.text: m.valid_to for m in bank.memories(1, store="event")}
+    assert ends["The user thinks of the name Jip for the baby."] == LATER
+
+
+def test_correcting_one_memory_by_hand_changes_no_other_of_its_chat(bank):
+    chat(bank, "I collect boats, and I restore old clocks.")
+    with ChatServer(
+        told(item("The user collects boats", "I collect boats", "world"), summary="About boats and clocks.")
+    ) as server:
+        by_server(bank, server)
+        (boats,) = bank.memories(1, store="world")
+        mark_wrong(bank, 1, boats.id)
+        assert by_server(bank, server).sessions == 0
+    assert learned(bank) == ["The user collects boats"]  # the summary may repeat what was wrong
+
+
+def test_a_plan_that_is_marked_wrong_is_no_plan_though_it_was_said(bank):
+    chat(bank, "The exam is on 9 July.", at=JULY - timedelta(days=5))
+    learn_from_sessions(bank, "rules")
+    (plan,) = upcoming(bank, 1, JULY - timedelta(days=5), 9)
+    mark_wrong(bank, 1, plan.id)
+    assert upcoming(bank, 1, JULY - timedelta(days=5), 9) == []
+
+
+def test_a_day_of_another_clause_is_not_that_of_what_names_its_own(bank):
+    chat(bank, "we visit her sunday 6 october, my mum died 2 yrs ago")
+    died = item("The mother of the user died two years ago", "my mum died 2 yrs ago", "event")
+    with ChatServer(told(died)) as server:
+        by_server(bank, server)
+    (event,) = [m for m in bank.memories(1, store="event") if "two years ago" in m.text]
+    assert event.event is None
 
 
 def test_a_tie_ends_by_the_name_of_the_other(bank):
@@ -845,6 +892,7 @@ def test_a_second_reading_adds_nothing_in_other_words_nor_what_was_taken_back(ba
         by_server(bank, server)
     (boats,) = bank.memories(1, store="world")
     mark_wrong(bank, 1, boats.id)
+    go_on(bank)
     with ChatServer(told(item("Old boats are restored by the user", "restore old boats", "profile"))) as server:
         assert by_server(bank, server).sessions == 1
     assert [m.text for m in bank.memories(1) if m.store in SEMANTIC] == ["The user restores old boats"]

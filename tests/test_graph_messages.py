@@ -96,6 +96,11 @@ def test_citations_lead_to_their_sources_and_not_in_code() -> None:
     assert answer_bubble(text, {1}, 3).markdown == text.replace("May [1]", "May [1](#source-3-1)")
 
 
+def test_before_a_colon_a_citation_leads_to_its_source_and_nothing_else_is_an_address() -> None:
+    shown_as = answer_bubble("Think of Bas [1]: no kiwi.\n[2]: http://elsewhere.invalid", {1}, 3).markdown
+    assert shown_as == "Think of Bas [1](#source-3-1): no kiwi.\n[2\\]: http://elsewhere.invalid"
+
+
 def test_sentences_that_nothing_supports_are_marked_beside_their_citations() -> None:
     shown_as = answer_bubble("Hello. You own a boat [1]. Bye.", {1}, 2, ["You own a boat [1]."]).markdown
     mark = '(#unsupported "Not in my memory")'

@@ -13,6 +13,7 @@ from graph.understanding.sentences import MAX_TEXT, split
         ("I came. I saw. I left.", ["I came.", "I saw.", "I left."]),
         ("Is it? It is! Well… Perhaps", ["Is it?", "It is!", "Well…", "Perhaps"]),
         ("Dr. Silva met Mrs. Roe at 5 p.m. Sunday.", ["Dr. Silva met Mrs. Roe at 5 p.m. Sunday."]),
+        ("the dog sees dr. Silva, her ear", ["the dog sees dr. Silva, her ear"]),
         ("It cost 3.50 at e.g. the kiosk.", ["It cost 3.50 at e.g. the kiosk."]),
         ('He said "Go." Then he went.', ['He said "Go."', "Then he went."]),
         ("(So she said.) “Not I.” That was all.", ["(So she said.)", "“Not I.”", "That was all."]),

@@ -259,7 +259,9 @@ def _is_known(
     known: list[Memory | MemoryDraft] = [each for each in part.taught if turn.id in each.turn_ids]
     known += [each.memory for each in learned if each.quotes]
     # One goes swimming more than once, but a plan is made once.
-    known += [each for each in part.facts if store != "event" or each.store == "event"]
+    past = [each for each in part.facts if each.event and turn.said_at and each.event.start < turn.said_at]
+    is_event = store == "event"
+    known += [each for each in part.facts if (each.store == "event") == is_event and each not in past]
     others = (each for each in known if each.text != changed)
     return any(each.speaker == turn.speaker and told <= content(each.text) for each in others)
 
@@ -288,13 +290,16 @@ def _draft(item: Item, turn: Turn, sentence: str, fact: Memory | MemoryDraft | N
 
 
 def _when(item: Item, turn: Turn, sentence: str) -> TimeExpression | None:
-    """The one time that an item's words or else their sentence name; of several, the one that its text names, too.
+    """The one time that an item's words name; of several, the one that its text names, too.
 
-    Of a part of a sentence, the text tells whether it is past: "since my operation in May" has lost its verb.
+    A time that the rest of their sentence names is that of another thing, if the text names others. Of a part of a
+    sentence, the text tells whether it is past: "since my operation in May" has lost its verb.
     """
     named = {time.span for time in times_in(item.text, turn.said_at)}
     of_both = [time for time in times_in(item.words, turn.said_at) if time.span in named]
-    stated = stated_time(item.words, turn.said_at) or stated_time(sentence, turn.said_at)
+    beside = stated_time(sentence, turn.said_at)
+    is_of_other = beside is not None and bool(named) and beside.span not in named
+    stated = stated_time(item.words, turn.said_at) or (None if is_of_other else beside)
     told = stated_time(item.text, turn.said_at)
     if stated and told and told.text == stated.text and len(words(item.words)) < len(words(sentence)):
         return told

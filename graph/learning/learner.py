@@ -14,7 +14,7 @@ from graph.models.calls import Unreachable
 from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
-from memory.bank.queries.told import known_facts, name_told, upcoming
+from memory.bank.queries.told import events_told, known_facts, name_told, upcoming
 from memory.errors import MemoirError
 from memory.formatting import format_count
 from memory.types import LearnedMemory, WriteCounts
@@ -35,7 +35,7 @@ BATCH = 64
 """Sessions that are fetched at a time."""
 
 PLANS = 12
-"""Most plans that are looked at."""
+"""Most plans that come before the facts."""
 
 BY_RULES = "sessions by rules instead of the chat model"
 """What the journal calls them."""
@@ -119,8 +119,9 @@ def _background(bank: Bank, session: Session, turns: Sequence[SessionTurn]) -> E
     """What was known when a session ended."""
     ended = max((each.turn.said_at for each in turns if each.turn.said_at), default=datetime.now(UTC))
     persona = session.persona_id
-    plans = (m for m in upcoming(bank, persona, ended, PLANS) if m.store == "event")
-    known = [*plans, *known_facts(bank, persona, ended)]
+    plans = [m for m in upcoming(bank, persona, ended, PLANS) if m.store == "event"]
+    events = (m for m in events_told(bank, persona, ended) if m not in plans)
+    known = [*plans, *known_facts(bank, persona, ended), *events]
     return Excerpt((), name_told(bank, persona, ended), known, learning_queue.learned_before(bank, session))
 
 

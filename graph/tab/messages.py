@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from graph.state import CITATION
 from graph.understanding.markup import outside_code
 from memory.formatting import clip
 from memory.tab.parts import TEXTS
@@ -48,6 +47,9 @@ CUT = ("Earlier messages", "Earlier messages are not shown here. You can find wh
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _UNSAFE = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)|\](?=[(:])")
 """What begins HTML or a picture, and what would hide the address of a link."""
+
+_CITED = re.compile(r"\[(\d{1,3})\\?\]")
+"""A citation, which before a colon was escaped."""
 
 _ITEM = re.compile(r"^( *\d+)([.)])(?=\s)", re.MULTILINE)
 
@@ -114,7 +116,7 @@ def _keep_number(text: str) -> str:
 def _mark(sentence: str) -> str:
     """The sentence as a link that says that it is not in the memory; its citations stay links of their own, and of a
     row of a table each cell is one."""
-    parts = re.split(r"( ?\[\d+\]| *\| *)", sentence)
+    parts = re.split(r"( ?\[\d+\\?\]| *\| *)", sentence)
     return "".join(
         part if n % 2 else f'[{part}]({UNSUPPORTED} "Not in my memory")' for n, part in enumerate(parts) if part
     )
@@ -144,7 +146,7 @@ def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, uns
     for sentence in unsupported:
         escaped = outside_code(sentence, _escape)
         text = text.replace(escaped, _mark(escaped), 1)
-    text = outside_code(text, lambda words: CITATION.sub(link, words))
+    text = outside_code(text, lambda words: _CITED.sub(link, words))
     return Bubble("assistant", answer, text, answer=answer_number, unsupported=tuple(unsupported))
 
 

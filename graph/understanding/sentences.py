@@ -16,7 +16,7 @@ _END = re.compile(
 )
 LOWER_CASE_END = re.compile(r"(?<=[.!?])\s+|\n")
 """Where sentences may end of somebody who begins them in lower case."""
-_ABBREVIATION = re.compile(fill(r"(?:\b(?:<TITLE>|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx)|\b[A-Z])\.$"))
+_ABBREVIATION = re.compile(fill(r"(?:\b(?:(?i:<TITLE>)|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx)|\b[A-Z])\.$"))
 
 LONGEST_ABBREVIATION = 10
 """Characters of the longest abbreviation with its full stop and what is before it."""

@@ -97,8 +97,8 @@ def _learn(
     if item.replaces is not None:
         # What it closed by its number, and not by an attribute, the new one cannot find again.
         closed = db.conn.execute(SQL["closed_by_number"], (item.replaces, draft.attribute)).fetchall()
-        is_line = draft.store == "dialogue"
-        retract(db, persona_id, item.replaces, rows.format_time(draft.said_at), learn_again=is_line)
+        is_statement = draft.store == "dialogue"
+        retract(db, persona_id, item.replaces, rows.format_time(draft.said_at), is_statement=is_statement)
     memory_id = _add(db, persona_id, session_id, identity, draft)
     link(db, "sources", [(memory_id, *quote) for quote in quotes])
     reassert(db, memory_id)
@@ -123,17 +123,17 @@ def _close(db: Database, persona_id: int, item: LearnedMemory, by: int) -> None:
     reassert(db, by)
 
 
-def retract(db: Database, persona_id: int, memory_id: int, at: str | None, *, learn_again: bool = True) -> None:
+def retract(db: Database, persona_id: int, memory_id: int, at: str | None, *, is_statement: bool = True) -> None:
     """Stop recalling a memory that a persona knows from `at` on; what it had closed holds as if it was never stated.
 
-    Its sessions are to be learned from again, as their summaries may repeat it.
+    If it `is_statement`, or is corrected by hand, the summaries of its sessions go, as they may repeat it.
     """
     known = known_to(db, persona_id, "+m.persona_id")
     taken = db.conn.execute(SQL["retract"].format(known=known), (at, memory_id))
     if taken.rowcount:
         db.conn.execute(SQL["reopen_closed"], {"id": memory_id})
-    if taken.rowcount and learn_again:
-        db.conn.execute(SQL["requeue_sessions"], (memory_id,))
+    if taken.rowcount and is_statement:
+        db.conn.execute(SQL["delete_summaries"], (memory_id,))
 
 
 def undo_effects(db: Database, memory_id: int) -> None:

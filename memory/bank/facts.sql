@@ -29,10 +29,10 @@ UPDATE memories AS m SET valid_to = :since, superseded_by = :by WHERE {known} AN
 -- name: retract
 UPDATE memories AS m SET taken_back = ? WHERE {known} AND m.id = ? AND taken_back IS NULL
 
--- name: requeue_sessions
--- Queue the sessions of a memory for learning again.
-UPDATE sessions SET learned = 0
-WHERE id IN (SELECT t.session_id FROM turns t JOIN sources o ON o.turn_id = t.id WHERE o.memory_id = ?)
+-- name: delete_summaries
+-- Delete the summaries of a memory's sessions.
+DELETE FROM memories WHERE store = 'event' AND attribute = 'summary'
+    AND session_id IN (SELECT t.session_id FROM turns t JOIN sources o ON o.turn_id = t.id WHERE o.memory_id = ?)
 
 -- name: reopen_closed
 -- Let what a memory closed hold until that memory's own end; what it corrected stays wrong.

@@ -21,7 +21,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil  # type: ignore[import-untyped]
 
@@ -48,7 +48,7 @@ MAX_PROCESSES = 8
 """Files that are read at once; further ones wait."""
 
 TICK = 0.1
-"""Seconds between two checks for a cancellation."""
+"""Seconds between two checks for a cancellation, and for which messages are gathered."""
 
 NICENESS = 10
 """Its low priority: answers come first."""
@@ -110,28 +110,37 @@ def _read_in_child(path: Path, check: Callable[[], None]) -> Generator[Any, None
         assert child.stdout is not None
         try:
             while True:
-                # A pickle is trusted as our own code is, which wrote it.
-                loading = pool.submit(pickle.load, child.stdout)
+                loading = pool.submit(_load, child.stdout)
                 while not wait([loading], TICK).done:
                     check()
-                message = loading.result()
-                if message is None:
-                    return
-                if isinstance(message, UnreadableFile):
-                    raise message
-                if isinstance(message, Heading):
-                    size = message.size
-                elif isinstance(message, PersonaDraft):
-                    histories.add(message)
-                else:
-                    counts[type(message)] += 1
-                yield message
+                for message in loading.result():
+                    if message is None:
+                        return
+                    if isinstance(message, UnreadableFile):
+                        raise message
+                    if isinstance(message, Heading):
+                        size = message.size
+                    elif isinstance(message, PersonaDraft):
+                        histories.add(message)
+                    else:
+                        counts[type(message)] += 1
+                    yield message
         except (EOFError, pickle.UnpicklingError) as fault:
             broken_off = f"{path.name} could not be read to its end: {_why_ended(child.wait(), size)}."
             rest = readable_so_far(len(histories), counts)
             raise UnreadableFile(f"{broken_off} Split it and import the parts. {rest}") from fault
         finally:
             child.kill()
+
+
+def _load(stream: IO[bytes]) -> list[Any]:
+    """What comes within a tick, and at least one message."""
+    # A pickle is trusted as our own code is, which wrote it.
+    messages, ends = [pickle.load(stream)], time.monotonic() + TICK
+    with suppress(EOFError, pickle.UnpicklingError):  # the next call raises it again
+        while time.monotonic() < ends:
+            messages.append(pickle.load(stream))
+    return messages
 
 
 def _why_ended(status: int, size: int) -> str:

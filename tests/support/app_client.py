@@ -87,11 +87,11 @@ class Program:
         """Upload a file."""
         return self.http.post("/gradio_api/upload", files={"files": (name, content)})
 
-    def look_into(self, path: str, **held: Any) -> str:
-        """What the upload box tells of a file that is at `path`."""
+    def look_into(self, path: str, session: str = "look", **held: Any) -> str:
+        """What the upload box of a window tells of a file that is at `path`."""
         number = next(e["id"] for e in self.events() if any(t[1] == "upload" for t in e["targets"]))
-        self.join(number, [{"path": path, "meta": HELD, **held}], "look")
-        return self.hear("look")
+        self.join(number, [{"path": path, "meta": HELD, **held}], session)
+        return self.hear(session)
 
 
 def told(answer: httpx.Response) -> Any:

@@ -21,14 +21,14 @@ from memory.importers import child_process
 from memory.importers.detect import MAX_MEMBERS
 from memory.users import Users
 from support import app_client
-from support.app_client import HELD, Program, two_users
+from support.app_client import Program, two_users
 from support.bad_input import ROOT
 from support.browser_app import App
 from support.import_seeds import SEEDS
 from tests.torture.attack import new, started
 from tests.torture.demo import megabytes
 from tests.torture.outcome import Outcome
-from tests.torture.windows import SLOW, Window
+from tests.torture.windows import SLOW, Window, failed
 
 PATIENCE = 240
 """Seconds after which a file that was neither imported nor refused counts as failed."""
@@ -115,7 +115,7 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
     with started(two_users(new(folder))) as app:
         ben, ann = Window(app, "ben"), Program(app, "ann")
         ben.send("open_page")
-        ann.call("list_personas").raise_for_status()
+        search(ann).raise_for_status()  # loads the embedding model, too
         early, asking = megabytes(app), threading.Thread(target=ask, args=(ann, over, took, outcome))
         asking.start()
         ends, longest = time.monotonic() + seconds, (0.0, "")
@@ -152,11 +152,9 @@ def attempt(ben: Window, kind: str, content: bytes, outcome: Outcome) -> None:
         outcome.fault("failed", f"upload of {kind}, {len(content):,} bytes: {held.status_code} {held.text[:200]}")
         return
     path = held.json()[0]
-    file = {"path": path, "orig_name": f"{kind}.bin", "meta": HELD}
-    for event, *data in (("show_preview", file), ("import_file", file, [], True, None, None, None, "persona", False)):
-        told = ben.send(event, *data)
-        if '"process_completed"' not in told or '"success":false' in told.replace(" ", ""):
-            outcome.fault("failed", f"{event} of {kind}, {len(content):,} bytes: {told[-300:]}")
+    for told in ben.bring_in(path):
+        if failed(told):
+            outcome.fault("failed", f"{kind}, {len(content):,} bytes: {told[-300:]}")
     outcome.done.update(imported=not Path(path).exists())
     shutil.rmtree(Path(path).parent, ignore_errors=True)  # what was refused would wait for an hour
 
@@ -166,13 +164,18 @@ def ask(ann: Program, over: threading.Event, took: list[float], outcome: Outcome
     while not over.wait(0.2):
         began = time.monotonic()
         try:
-            answer = ann.call("search_memory", "Ida", "Why is the cat called Comma?", 10, None, None)
+            answer = search(ann)
         except httpx.HTTPError as fault:
             outcome.fault("failed", f"a search: {fault!r}")
             continue
         took.append(time.monotonic() - began)
         if answer.status_code != 200:
             outcome.fault("failed", f"a search: {answer.status_code} {answer.text[:200]}")
+
+
+def search(ann: Program) -> httpx.Response:
+    """Search the sample that each user begins with."""
+    return ann.call("search_memory", "Ida", "Why is the cat called Comma?", 10, None, None)
 
 
 def verify(app: App, outcome: Outcome) -> None:

@@ -14,12 +14,12 @@ LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = 
 
 -- name: is_plan
 -- Whether a memory `m` is of a time that was ahead when it was told ("tonight", said at night, was not) and is not over
--- at `:at`. Of a turn and the event that was learned from it, the event is, or what replaced that.
+-- at `:at`. Of a turn and the event that was learned from it, the event is, or what replaced that; neither, if the event
+-- was marked wrong.
 (m.event_end > :at AND (m.said_at IS NULL OR m.said_at < m.event_start)
     AND m.attribute NOT IN ('question', 'summary') AND (m.store <> 'dialogue' OR NOT EXISTS (
         SELECT 1 FROM sources o JOIN sources p ON p.turn_id = o.turn_id JOIN memories e ON e.id = p.memory_id
         WHERE o.memory_id = m.id AND e.store = 'event' AND e.attribute <> 'summary'
-            AND (e.taken_back IS NULL OR e.superseded_by IS NOT NULL)
             AND e.event_start < m.event_end AND e.event_end > m.event_start)))
 
 -- name: other_personas

@@ -62,6 +62,11 @@ def upcoming(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> list[M
     return _read_known(bank, persona_id, as_of, ahead, until=rows.format_time(as_of + PLANNED), most=limit)
 
 
+def events_told(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
+    """What was learned of what happened or is planned, the latest first."""
+    return _read_known(bank, persona_id, as_of, f"m.store = 'event' AND m.attribute <> 'summary' {_LATEST}")
+
+
 def known_facts(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
     """The facts that held at a moment, the latest first; none that an assistant told or that was edited since."""
     facts = f"""m.store IN ('profile', 'relationship', 'world') AND coalesce(t.role, '') <> 'assistant'
