@@ -13,10 +13,6 @@ class BankUnavailable(MemoirError):
     """The bank's file cannot be opened, read or written: read-only, disk full, locked for too long or no database."""
 
 
-class WrongModel(MemoirError):
-    """Weights were trained for another embedding model than the configured one."""
-
-
 class Cancelled(MemoirError):
     """The user cancelled the operation; the message says what was kept."""
 

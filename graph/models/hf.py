@@ -8,7 +8,7 @@ was cancelled, counts no tokens, and tokenizes the template twice, with a second
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from itertools import groupby
@@ -152,7 +152,10 @@ class ModelWeights(LocalWeights):
         try:
             return list(tokenizer.apply_chat_template(chat, **options))
         except TemplateError:  # it takes no system messages, or its roles must alternate (Gemma)
-            return list(tokenizer.apply_chat_template(_alternating(chat), **options))
+            # System text is then the user's, and neighbours become one.
+            turns = groupby(chat, key=lambda message: "user" if message["role"] == "system" else message["role"])
+            chat = [{"role": role, "content": "\n\n".join(m["content"] for m in same)} for role, same in turns]
+            return list(tokenizer.apply_chat_template(chat, **options))
 
     @override
     def write(self, reply: Generation) -> tuple[int, bool] | None:
@@ -202,12 +205,6 @@ def shared_weights(name: str, quantization: Quantization) -> ModelWeights:
 
 
 _shared = cache(ModelWeights)
-
-
-def _alternating(chat: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """The same messages in turns of user and assistant: system text is the user's, and neighbours become one."""
-    turns = groupby(chat, key=lambda message: "user" if message["role"] == "system" else message["role"])
-    return [{"role": role, "content": "\n\n".join(m["content"] for m in messages)} for role, messages in turns]
 
 
 def _offline() -> bool:
