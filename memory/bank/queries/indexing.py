@@ -40,6 +40,11 @@ class BankState:
         return same and self.revision <= state.revision
 
 
+def persona_ids(db: Database) -> list[int]:
+    """Ids of all personas."""
+    return [persona_id for (persona_id,) in db.conn.execute("SELECT id FROM personas")]
+
+
 def pinned_ids(db: Database, persona_id: int, limit: int) -> list[int]:
     """Ids of at most `limit` memories that the user pinned."""
     query = "SELECT id FROM memories WHERE persona_id = ? AND pinned LIMIT ?"
