@@ -29,7 +29,7 @@ from graph.server.services import Background
 from graph.server.site import build_site, serve
 from graph.state import Services
 from graph.tab.chat_tab import ChatTab
-from memory.cli.errors import run_command
+from memory.cli.program import run_command
 from memory.tab.memory_tab import MemoryTab
 from memory.tab.parts import LOGO, render
 

@@ -6,7 +6,7 @@ from eval.cli import runs, sources, tables  # noqa: F401  # they add their comma
 from eval.cli.output import COMMANDS
 from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
-from memory.cli.errors import run_command
+from memory.cli.program import run_command
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -16,8 +16,17 @@ from graph.server.services import build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services
 from memory.bank import learning_queue
-from memory.cli.errors import INTERRUPTED, print_error, run_command
-from memory.cli.program import Arguments, Commands, argument, end_of_date, flag, print_result
+from memory.cli.program import (
+    INTERRUPTED,
+    Arguments,
+    Commands,
+    argument,
+    end_of_date,
+    flag,
+    print_error,
+    print_result,
+    run_command,
+)
 from memory.dates.expressions import describe_time
 from memory.formatting import format_count
 from memory.search import indexer

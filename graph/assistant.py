@@ -61,7 +61,7 @@ class Assistant:
         """Use another embedding model from the next message on.
 
         Raises:
-            WrongModel: no classifier was trained with it.
+            MemoirError: no classifier was trained with it.
         """
         searcher, classifier = Searcher(self.services.bank, embedder), Classifier.load(embedder.model)
         self.services = replace(self.services, searcher=searcher, classifier=classifier)

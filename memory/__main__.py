@@ -12,8 +12,7 @@ from pathlib import Path
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.cli.bank_commands import COMMANDS
-from memory.cli.errors import run_command
-from memory.cli.program import Arguments, argument, flag, number
+from memory.cli.program import Arguments, argument, flag, number, run_command
 from memory.errors import MemoirError
 from memory.settings import BankSettings
 from memory.types import Quota

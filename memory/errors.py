@@ -5,28 +5,12 @@ class MemoirError(Exception):
     """The base of all errors with a message for the user; only the screen and the command line catch it."""
 
 
-class UnknownPersona(MemoirError):
-    """The bank has no persona of that name, source id or number."""
-
-
 class UnknownMemory(MemoirError):
     """The bank has no memory, session or turn of that number."""
 
 
 class BankUnavailable(MemoirError):
     """The bank's file cannot be opened, read or written: read-only, disk full, locked for too long or no database."""
-
-
-class BankFull(BankUnavailable):
-    """The bank would hold more memories than it may."""
-
-
-class BankTooNew(MemoirError):
-    """The bank was written by a later version of Memoir."""
-
-
-class WrongModel(MemoirError):
-    """Weights were trained for another embedding model than the configured one."""
 
 
 class Cancelled(MemoirError):

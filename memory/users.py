@@ -37,10 +37,6 @@ class UnknownUser(MemoirError):
     """No user has that name."""
 
 
-class InvalidAccount(MemoirError):
-    """A name is taken or not allowed, or a password is too short or too long."""
-
-
 @dataclass(frozen=True, slots=True)
 class User:
     """A user who can log in. `id` is random and names the user's folder; `password` and `token` are hashes.
@@ -142,20 +138,20 @@ class Users:
         """Add a user.
 
         Raises:
-            InvalidAccount: the name or the password is not allowed.
+            MemoirError: the name or the password is not allowed.
         """
         name = name.strip()
         if not NAME_PATTERN.fullmatch(name):
-            raise InvalidAccount(
+            raise MemoirError(
                 f"{name!r} cannot be a user name. Use at most 64 letters, digits and . @ _ -, not dots alone."
             )
         if len(scripts := _scripts(name)) > 1:
             mixed = " and ".join(scripts)
-            raise InvalidAccount(f"{name!r} mixes {mixed} letters, which can look alike. Use those of one alphabet.")
+            raise MemoirError(f"{name!r} mixes {mixed} letters, which can look alike. Use those of one alphabet.")
         user = User(secrets.token_hex(16), name, self._hash(password))
         with self._editing() as users:
             if any(_same_name(u.name, name) for u in users):
-                raise InvalidAccount(f"There is already a user {name!r}.")
+                raise MemoirError(f"There is already a user {name!r}.")
             users.append(user)
         self.folder_of(user).mkdir(parents=True, mode=0o700)
         (self._home / "users").chmod(0o700)
@@ -200,11 +196,11 @@ class Users:
 
     def _hash(self, password: str) -> str:
         if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
-            raise InvalidAccount(f"A password must have {MIN_PASSWORD} to {MAX_PASSWORD:,} characters.")
+            raise MemoirError(f"A password must have {MIN_PASSWORD} to {MAX_PASSWORD:,} characters.")
         try:
             return self._hasher.hash(password)
         except UnicodeEncodeError as fault:
-            raise InvalidAccount(
+            raise MemoirError(
                 "The password contains bytes that are not UTF-8. Check the encoding of your terminal."
             ) from fault
 

@@ -44,7 +44,7 @@ from memory.bank.bank import Bank
 from memory.bank.learning_queue import pending_sessions
 from memory.bank.maintenance import verify
 from memory.embedding.embedder import shared
-from memory.errors import BankFull, MemoirError
+from memory.errors import BankUnavailable, MemoirError
 from memory.exporting import downloads
 from memory.forgetting.forget import forget_memories
 from memory.ingest import ingest
@@ -403,7 +403,7 @@ def test_what_is_full_of_memories_or_of_bytes_stores_no_more_but_forgets(tmp_pat
     Bank(path).add_memories(1, [MemoryDraft("event", f"A gull sat on roof {n}. " * 20) for n in range(2000)])
     for quota, said in ((Quota(memories=100), "room for 100 memories"), (Quota(megabytes=1), "room for 1 MB here")):
         bank = Bank(path, quota)
-        with pytest.raises(BankFull, match=said):
+        with pytest.raises(BankUnavailable, match=said):
             bank.add_memories(1, [MemoryDraft("event", "One more gull.")])
         bank.rename_persona(1, f"Ida {quota.memories}")
         assert forget_memories(bank, 1, [bank.memories(1, limit=1)[0].id]).residue == 0
@@ -415,7 +415,7 @@ def test_an_import_into_a_full_bank_says_what_was_stored(tmp_path: Path) -> None
     history = tmp_path / "history.txt"
     lines = "".join(f"[2024-01-{day:02}]\n" + f"Ann: hello {day}\nBob: hello\n" * 50 for day in range(1, 20))
     history.write_text(lines)
-    with pytest.raises(BankFull, match=r"room for 700 memories.* turns in whole sessions .* are in the bank"):
+    with pytest.raises(BankUnavailable, match=r"room for 700 memories.* turns in whole sessions .* are in the bank"):
         ingest(bank, history)
     assert 0 < bank.counts(1)["dialogue"] <= 700
 

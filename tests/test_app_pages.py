@@ -13,7 +13,7 @@ import gradio as gr
 import pytest
 from starlette.requests import Request
 
-from graph.server.page import Page, PageIsolation, isolate_pages
+from graph.server.page import Page, isolate_pages, isolated
 from memory.errors import MemoirError
 from memory.formatting import without_folders
 from memory.tab.parts import PRIVATE
@@ -179,8 +179,8 @@ def test_the_id_of_an_upload_is_the_pages_own_however_it_is_spelled(query: str) 
         seen.append(scope)
 
     for _ in range(2):
-        isolated = PageIsolation(page, gr.Blocks())
-        asyncio.run(isolated({"type": "http", "query_string": query.encode()}, None, None))
+        shown = isolated(page, gr.Blocks())
+        asyncio.run(shown({"type": "http", "query_string": query.encode()}, None, None))
     one, other = (Request(scope).query_params for scope in seen)
     assert [name for name, _ in one.multi_items()] == [name for name, _ in other.multi_items()]
     assert not set(one.getlist("upload_id")) & {"of-ann", *other.getlist("upload_id")}

@@ -15,8 +15,8 @@ from memory.bank import connection as opening
 from memory.bank import corrections, journal, maintenance, schema
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
-from memory.cli.errors import INTERRUPTED
-from memory.errors import BankTooNew, BankUnavailable, UnknownPersona
+from memory.cli.program import INTERRUPTED
+from memory.errors import BankUnavailable, MemoirError
 from memory.forgetting.forget import forget_memories
 from memory.ingest import ingest
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
@@ -97,7 +97,7 @@ def test_a_bank_of_a_newer_version_is_refused_and_left_alone(home, tmp_path, cap
     assert main([*command, *file]) == 1
     assert f"memoir: {bank.path} is a bank of version 99; this Memoir reads up to" in capsys.readouterr().err
     assert bank.path.read_bytes() == before
-    with pytest.raises(BankTooNew):
+    with pytest.raises(MemoirError):
         bank.create_persona(PersonaDraft("Zoe"))
     with sqlite3.connect(bank.path) as conn:
         conn.execute(f"PRAGMA user_version = {schema.newest_version()}")
@@ -186,7 +186,7 @@ def test_verify_lists_faults_of_a_damaged_file_and_never_breaks_off(home, tmp_pa
         damaged = bytearray(whole)
         damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
         bank.path.write_bytes(damaged)
-        with suppress(BankUnavailable, BankTooNew):
+        with suppress(MemoirError):
             maintenance.verify(bank, "any")
 
 
@@ -320,7 +320,7 @@ def test_forgetting_a_persona_during_its_import_is_told(home, tmp_path, monkeypa
             with bank.writing() as db:
                 db.conn.execute("DELETE FROM personas WHERE name = 'Zoe'")
 
-    with pytest.raises(UnknownPersona, match=r"nothing was stored\. \d+ turns in whole sessions"):
+    with pytest.raises(MemoirError, match=r"nothing was stored\. \d+ turns in whole sessions"):
         ingest(bank, path, progress=forget)
     assert_unharmed(bank)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from memory.__main__ import main
-from memory.errors import UnknownPersona, UnreadableFile
+from memory.errors import MemoirError, UnreadableFile
 from memory.ingest import ingest, summarize
 from support.bad_input import assert_true_report, assert_unharmed, persona, seeded, session, write_lines
 
@@ -183,7 +183,7 @@ def test_an_unknown_persona_is_told_with_those_known(bank, capsys, command):
     assert main([*command, "--persona", "Nobody"]) == 1
     assert "memoir: no persona 'Nobody' in" in (message := capsys.readouterr().err)
     assert "known: Iris" in message
-    with pytest.raises(UnknownPersona):
+    with pytest.raises(MemoirError):
         bank.remember(99, [])
     assert_unharmed(bank)
 

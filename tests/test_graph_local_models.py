@@ -20,7 +20,7 @@ from graph.models.hf import ModelWeights, shared_weights
 from graph.models.json_replies import StrictReply
 from graph.models.measure import try_out
 from graph.models.registry import chat_model
-from memory.cli.errors import INTERRUPTED
+from memory.cli.program import INTERRUPTED
 from support.tiny_models import made_up
 
 pytestmark = pytest.mark.slow

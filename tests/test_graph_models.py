@@ -20,7 +20,7 @@ from graph.models.calls import Completion, ModelFailed, complete, stream_reply
 from graph.models.discovery import find_files, find_models, full_address, models_at, say_what_fits
 from graph.models.faults import UnknownModel
 from graph.models.hosted import model as hosted
-from graph.models.hosted.keys import NO_KEY, UnsafeKeyFile, keep_key, redact_keys
+from graph.models.hosted.keys import NO_KEY, keep_key, redact_keys
 from graph.models.measure import try_out
 from graph.models.registry import chat_model, parse_name
 from graph.tab.model_panels import ModelPanel
@@ -370,7 +370,7 @@ def test_a_key_may_stand_in_a_file_that_only_the_user_can_read(keys_file):
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
 def test_a_file_of_keys_that_others_can_read_is_refused_with_the_command_that_mends_it(keys_file, mode):
     keys_file.chmod(mode)
-    with ChatServer("x") as server, pytest.raises(UnsafeKeyFile, match=f"chmod 600 {keys_file}") as caught:
+    with ChatServer("x") as server, pytest.raises(MemoirError, match=f"chmod 600 {keys_file}") as caught:
         chat_model(server.model())
     assert KEY not in str(caught.value)
     assert server.requests == []

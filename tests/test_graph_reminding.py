@@ -9,7 +9,7 @@ import pytest
 from graph.assistant import Answer, Assistant, Step
 from graph.replies.phrases import NEWS, manner
 from memory.bank.queries.deletion import select_session
-from memory.errors import UnknownPersona
+from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
 from memory.search import indexer
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TimeSpan, TurnDraft
@@ -198,7 +198,7 @@ def test_a_question_brings_nothing_up_beside_its_answer(quill):
 
 
 def test_a_persona_that_is_not_there_cannot_be_switched(services):
-    with pytest.raises(UnknownPersona):
+    with pytest.raises(MemoirError):
         services.bank.set_proactive(99, proactive=False)
 
 

@@ -216,5 +216,5 @@ def test_a_server_tells_its_context_and_one_that_does_not_is_not_known():
         assert tokens.context_length(chat_model(server.model("big"))) == 32768
         assert tokens.context_length(chat_model(server.model("other"))) is None
         name = server.model("gone")
-    profile._PROFILES.clear()
+    profile._KNOWN.clear()
     assert tokens.context_length(chat_model(name)) is None

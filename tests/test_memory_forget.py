@@ -13,7 +13,7 @@ from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion
 from memory.bank.queries.deletion import select_everything, select_memories, select_session
-from memory.errors import BankUnavailable, UnknownPersona
+from memory.errors import BankUnavailable, MemoirError
 from memory.forgetting.forget import find_in_bank, forget_memories, forget_selected, preview_selected
 from memory.search import indexer
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
@@ -168,9 +168,9 @@ def test_a_persona_of_another_users_bank_is_neither_renamed_nor_deleted(tmp_path
         for name in names:
             bank.create_persona(PersonaDraft(name))
     quirin = ann.persona("Quirin").id
-    with pytest.raises(UnknownPersona):
+    with pytest.raises(MemoirError):
         forget_selected(ben, [quirin], select_everything)
-    with pytest.raises(UnknownPersona):
+    with pytest.raises(MemoirError):
         ben.rename_persona(quirin, "Mine")
     assert [p.name for p in ann.personas()] == ["Ida", "Quirin"]
 

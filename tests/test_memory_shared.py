@@ -17,7 +17,7 @@ from memory.bank.queries.chats import past_chats
 from memory.bank.queries.deletion import select_everything, select_session
 from memory.bank.queries.told import facts_told, known_facts, known_period, known_relations, lines_told, name_told
 from memory.embedding.embedder import Embedder
-from memory.errors import UnknownMemory
+from memory.errors import MemoirError, UnknownMemory
 from memory.exporting.export import write_export
 from memory.forgetting.forget import forget_memories, forget_selected, preview_selected
 from memory.search import indexer
@@ -109,7 +109,7 @@ def test_what_is_kept_apart_neither_knows_nor_is_known(
     assert known_period(bank, memoir.id) == bank.time_range(memoir.id)
     with pytest.raises(UnknownMemory):
         bank.memory(memoir.id, bicycle)
-    with pytest.raises(corrections.Outdated):
+    with pytest.raises(MemoirError):
         corrections.mark_wrong(bank, memoir.id, bicycle)
     assert forget_memories(bank, memoir.id, [bicycle]).memories == 0
     assert bank.sources(memoir.id, bicycle) == []

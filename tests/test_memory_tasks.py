@@ -15,7 +15,7 @@ from memory.bank import backup
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion as scope
-from memory.cli.errors import INTERRUPTED
+from memory.cli.program import INTERRUPTED
 from memory.errors import Cancelled
 from memory.exporting import export
 from memory.forgetting import byte_search, forget

@@ -13,8 +13,7 @@ from tqdm import tqdm
 
 from eval.runs.experiment import HALVES
 from eval.types import Watch
-from memory.cli.errors import print_error
-from memory.cli.program import Arguments, Commands, argument, flag, number, path
+from memory.cli.program import Arguments, Commands, argument, flag, number, path, print_error
 from memory.errors import MemoirError
 from memory.formatting import to_json_values
 

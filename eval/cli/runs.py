@@ -21,8 +21,7 @@ from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import Experiment, RunRequest, changed_settings, combinations, with_settings
 from eval.runs.run import Run
 from graph.models.registry import chat_model, is_named
-from memory.cli.errors import print_error
-from memory.cli.program import Arguments, argument, flag, number, path
+from memory.cli.program import Arguments, argument, flag, number, path, print_error
 from memory.errors import MemoirError
 from memory.formatting import to_json_values
 

@@ -19,8 +19,7 @@ from eval.making.prompts import read_prompts
 from eval.reporting.render import format_fraction
 from eval.runs.evaluator import Evaluator
 from graph.models.registry import chat_model
-from memory.cli.errors import print_error
-from memory.cli.program import Argument, Arguments, argument, flag, number, path
+from memory.cli.program import Argument, Arguments, argument, flag, number, path, print_error
 from memory.errors import MemoirError
 
 SHARES = ",".join(f"{source}={share}" for source, share in histories.SHARES.items())

@@ -13,8 +13,7 @@ from eval.runs.evaluator import Evaluator
 from eval.settings import settings_rows
 from eval.speed import measure, turn
 from eval.speed.synthetic import Life, Size
-from memory.cli.errors import INTERRUPTED, print_error
-from memory.cli.program import Arguments, argument, flag, number, positive_number
+from memory.cli.program import INTERRUPTED, Arguments, argument, flag, number, positive_number, print_error
 from memory.embedding.embedder import Embedder
 
 

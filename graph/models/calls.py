@@ -30,9 +30,8 @@ from graph.models.hosted.keys import redact_keys
 from graph.models.hosted.profile import (
     OPENAI,
     forms,
-    learn_context,
+    known_of,
     refusals,
-    remember_form,
     response_format,
     server_profile,
     turn_of,
@@ -144,12 +143,11 @@ async def _ask_server(
                 reply = await request(has_form=bool(form), refusals=refusals(model, form)).receive(
                     options | {"extra_body": fields}
                 )
-                remember_form(model, form)
+                known_of(model).form = form
                 return reply
         return await request().receive(options | {"extra_body": body})
     except ContextExceeded as fault:
-        if fault.length:
-            learn_context(model, fault.length)
+        known_of(model).context = fault.length or known_of(model).context
         raise
 
 

@@ -8,7 +8,7 @@ was cancelled, counts no tokens, and tokenizes the template twice, with a second
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from itertools import groupby
@@ -152,7 +152,10 @@ class ModelWeights(LocalWeights):
         try:
             return list(tokenizer.apply_chat_template(chat, **options))
         except TemplateError:  # it takes no system messages, or its roles must alternate (Gemma)
-            return list(tokenizer.apply_chat_template(_alternating(chat), **options))
+            # System text is then the user's, and neighbours become one.
+            turns = groupby(chat, key=lambda message: "user" if message["role"] == "system" else message["role"])
+            chat = [{"role": role, "content": "\n\n".join(m["content"] for m in same)} for role, same in turns]
+            return list(tokenizer.apply_chat_template(chat, **options))
 
     @override
     def write(self, reply: Generation) -> tuple[int, bool] | None:
@@ -190,7 +193,9 @@ class ModelWeights(LocalWeights):
                 )
             except Stopped:
                 return None
-        ended = (matcher is not None and matcher.is_stopped()) or _is_end(model, int(tokens[0, -1]))
+        ends = model.generation_config.eos_token_id
+        is_end = int(tokens[0, -1]) in (ends if isinstance(ends, list) else [ends])
+        ended = is_end or (matcher is not None and matcher.is_stopped())
         return int(tokens.shape[1]) - len(reply.prompt), ended
 
 
@@ -200,18 +205,6 @@ def shared_weights(name: str, quantization: Quantization) -> ModelWeights:
 
 
 _shared = cache(ModelWeights)
-
-
-def _alternating(chat: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """The same messages in turns of user and assistant: system text is the user's, and neighbours become one."""
-    turns = groupby(chat, key=lambda message: "user" if message["role"] == "system" else message["role"])
-    return [{"role": role, "content": "\n\n".join(m["content"] for m in messages)} for role, messages in turns]
-
-
-def _is_end(model: Any, token: int) -> bool:  # noqa: ANN401  # each family has a class of its own
-    """Whether this token ends a reply."""
-    ends = model.generation_config.eos_token_id
-    return token in ends if isinstance(ends, list) else token == ends
 
 
 def _offline() -> bool:

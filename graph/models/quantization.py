@@ -62,8 +62,10 @@ def estimate_memory(config: PretrainedConfig, quantization: Quantization) -> Mem
         linear = sum(m.weight.numel() for m in model.modules() if isinstance(m, torch.nn.Linear) and m is not head)
     rest = sum(counted.values()) - linear
     weights = linear * BYTES_PER_WEIGHT[resolved] + rest * BYTES_PER_WEIGHT["bf16" if linear else resolved]
-    context = usable_context(config)
-    cache = _cache(config, context, 4 if resolved == "fp32" else 2)
+    context, text = usable_context(config), config.get_text_config()
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    cache = int(2 * text.num_hidden_layers * heads * size * context * (4 if resolved == "fp32" else 2))
     # Bitsandbytes quantises on a CPU what was first read there in 16 bits; on a GPU it goes layer by layer.
     extra = linear * BYTES_PER_WEIGHT["bf16"] if linear and not torch.cuda.is_available() else 0
     return MemoryNeed(sum(counted.values()), int(weights), cache, context, int(weights + extra))
@@ -73,10 +75,3 @@ def usable_context(config: Any) -> int:  # noqa: ANN401  # each family has a con
     """Tokens of context used: those the model was trained for, at most `MAX_CONTEXT`."""
     text = config.get_text_config()
     return min(MAX_CONTEXT, int(getattr(text, "max_position_embeddings", None) or MAX_CONTEXT))
-
-
-def _cache(config: Any, context: int, width: int) -> int:  # noqa: ANN401
-    text = config.get_text_config()
-    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
-    size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-    return int(2 * text.num_hidden_layers * heads * size * context * width)

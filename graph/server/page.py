@@ -133,28 +133,25 @@ class _BuildContext:
 
 def isolate_pages() -> None:
     """Change Gradio for this process: pages are built apart, and a request cancels events of its own page only."""
-    isolated = _BuildContext()
+    context = _BuildContext()
     for name, module in list(sys.modules.items()):
         if name.startswith("gradio.") and getattr(module, "Context", None) is Context:
-            module.Context = isolated  # type: ignore[attr-defined]
+            module.Context = context  # type: ignore[attr-defined]
     routes.cancel_tasks = _cancel_own  # type: ignore[attr-defined]
 
 
-class PageIsolation:
-    """Middleware before one page: no request to it cancels an event or sees an upload of another page."""
+def isolated(app: ASGIApp, page: gr.Blocks) -> ASGIApp:
+    """The app of one page, to which no request cancels an event or sees an upload of another page."""
+    prefix = secrets.token_hex(16)  # of the ids of its uploads
 
-    def __init__(self, app: ASGIApp, page: gr.Blocks) -> None:
-        self._app = app
-        self._page = page
-        self._prefix = secrets.token_hex(16)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, its upload ids prefixed with a secret of this page."""
-        _PAGE.set(self._page)
+    async def own(scope: Scope, receive: Receive, send: Send) -> None:
+        _PAGE.set(page)
         # Decoded as the page does: "%75pload_id" is the same parameter.
         named = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        query = urlencode([(k, self._prefix + v if k == "upload_id" else v) for k, v in named]).encode()
-        await self._app({**scope, "query_string": query}, receive, send)
+        query = urlencode([(k, prefix + v if k == "upload_id" else v) for k, v in named]).encode()
+        await app({**scope, "query_string": query}, receive, send)
+
+    return own
 
 
 async def _cancel_own(task_ids: set[str]) -> list[str]:

@@ -133,7 +133,8 @@ class RequestLimits:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        left, complete = self._limit(scope["path"]), not _has_body(Headers(scope=scope))
+        left, headers = self._limit(scope["path"]), Headers(scope=scope)
+        complete = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
         counted = JsonTokens() if not scope["path"].startswith(UPLOAD) else None
         ends = time.monotonic() + BODY_SECONDS
 
@@ -278,10 +279,6 @@ def _limit_parts(scope: Scope, receive: Receive, most: int, refusal: str) -> Rec
 def _is_used(path: str) -> bool:
     first, _, rest = path.removeprefix("/").partition("/")
     return first in PAGE_ROUTES and (first != "gradio_api" or re.split("[/=]", rest, maxsplit=1)[0] in API_ROUTES)
-
-
-def _has_body(headers: Headers) -> bool:
-    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
 def _of_this_site(headers: Headers) -> bool:

@@ -33,7 +33,7 @@ def load_chat_model(settings: Settings) -> BaseChatModel | None:
     """Return the chat model, if any; a local one takes memory when it is first needed.
 
     Raises:
-        WrongModel: no classifier was trained with the embedding model.
+        MemoirError: no classifier was trained with the embedding model.
     """
     Classifier.load(settings.embedding_model)  # reported now, not when the first page is opened
     return chat_model_or_none(settings.model, settings.quantization)

@@ -1,4 +1,7 @@
-"""Build the whole web app around the pages, and serve it: headers, limits, login or demo if wanted, then the page."""
+"""Build the whole web app around the pages, and serve it: headers, limits, login or demo if wanted, then the page.
+
+It says whether it is well (`/health`), and counts and logs its requests, without what they hold (`/metrics`).
+"""
 
 import asyncio
 import os
@@ -7,7 +10,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
@@ -15,15 +18,19 @@ from typing import NoReturn
 import h11
 import uvicorn
 from anyio import create_task_group, sleep, to_thread
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.process_collector import ProcessCollector
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from graph.models.hosted.profile import is_loopback
 from graph.server.demo import DemoMiddleware
-from graph.server.health import Health
 from graph.server.login import LoginMiddleware
 from graph.server.page import isolate_pages
 from graph.server.request_limits import MAX_UPLOAD_BYTES, VISITOR_UPLOAD_BYTES, RequestLimits
@@ -31,7 +38,8 @@ from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
 from graph.tab.personas import import_sample
 from memory.bank.bank import Bank
-from memory.cli.errors import OWN_FILES_ONLY
+from memory.cli.program import OWN_FILES_ONLY
+from memory.embedding.embedder import shared
 from memory.errors import MemoirError
 from memory.exporting.downloads import VISITORS
 from memory.formatting import format_count
@@ -60,6 +68,10 @@ HEADERS = {
 
 SAME_FOR_EVERYBODY = ("/assets/", "/static/", "/svelte/")
 """Gradio's own files: a phone need not load them again with each page."""
+
+
+ROUTE_DEPTH = 3
+"""Parts of a path that are named: those after them may be names of files and of events."""
 
 
 def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
@@ -105,7 +117,7 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
     health = Health(check, settings.embedding_model, logs=bool(login or demo))
     hosts = LOOPBACK if settings.host in LOOPBACK and not (login or demo) else None
     most = VISITOR_UPLOAD_BYTES if demo else MAX_UPLOAD_BYTES
-    framed = Middleware(SecurityHeaders, frames=settings.demo_frame if demo else "")
+    framed = Middleware(secured, frames=settings.demo_frame if demo else "")
     counted = Middleware(health.middleware)
     middleware = [counted, framed, Middleware(RequestLimits, hosts=hosts, most_upload=most)]
     routes = [*health.routes, Mount("/", login or demo or only_page)]
@@ -134,30 +146,84 @@ def serve(settings: Settings, build_page: BuildPage) -> None:
     )
 
 
-class SecurityHeaders:
-    """Middleware before the whole app: adds `HEADERS`, and keeps all but Gradio's own files out of caches.
+def secured(app: ASGIApp, frames: str) -> ASGIApp:
+    """The app with `HEADERS` added to its responses, of which all but Gradio's own files are kept out of caches.
 
     The origins in `frames` may show the app in a frame.
     """
+    added = HEADERS | {"Content-Security-Policy": POLICY.format(frames=frames or "'none'")}
+    if not frames:
+        added["X-Frame-Options"] = "DENY"  # for browsers that do not know frame-ancestors
 
-    def __init__(self, app: ASGIApp, frames: str) -> None:
-        self._app = app
-        self._headers = HEADERS | {"Content-Security-Policy": POLICY.format(frames=frames or "'none'")}
-        if not frames:
-            self._headers["X-Frame-Options"] = "DENY"  # for browsers that do not know frame-ancestors
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and add the headers to its response."""
-
+    async def with_headers(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(self._headers)
+                headers.update(added)
                 if not scope["path"].startswith(SAME_FOR_EVERYBODY):
                     headers["Cache-Control"] = "no-store"
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        await app(scope, receive, send_with_headers)
+
+    return with_headers
+
+
+class Health:
+    """The two routes, and the middleware that counts; `check` reads the bank, or the users, and raises MemoirError."""
+
+    def __init__(self, check: Callable[[], object], embedding_model: str, *, logs: bool) -> None:
+        self._check, self._model, self._logs = check, embedding_model, logs
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        labels = ("method", "route", "status")
+        self._seconds = Histogram("memoir_request_seconds", "Seconds of a request", labels, registry=self._registry)
+        self.routes = [Route("/health", self.tell), Route("/metrics", self.count)]
+
+    async def tell(self, request: Request) -> Response:
+        """Whether the bank opens, and whether the embedding model is loaded; status 503 if the bank does not."""
+        try:
+            await to_thread.run_sync(self._check)
+            opens = True
+        except MemoirError:
+            opens = False
+        loaded = shared(self._model).ready
+        return JSONResponse({"bank_opens": opens, "model_loaded": loaded}, 200 if opens else 503)
+
+    def count(self, request: Request) -> Response:
+        """What Prometheus reads; only for programs on this machine, and not through a proxy."""
+        host = request.client.host if request.client else ""
+        if "x-forwarded-for" in request.headers or not is_loopback(host):
+            return PlainTextResponse("Not found", 404)
+        return Response(generate_latest(self._registry), media_type="text/plain; version=0.0.4")
+
+    def middleware(self, app: ASGIApp) -> ASGIApp:
+        """The app with its requests counted."""
+
+        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            started, status = time.perf_counter(), 500
+
+            async def note_status(message: Message) -> None:
+                nonlocal status
+                status = message.get("status", status)
+                await send(message)
+
+            try:
+                await app(scope, receive, note_status)
+            finally:
+                self._note(scope, status, time.perf_counter() - started)
+
+        return counted
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = "/".join(scope["path"].partition("=")[0].split("/")[: ROUTE_DEPTH + 1])
+        method, route = (scope["method"], route) if status < 400 else ("any", "any")  # or anybody could make up many
+        self._seconds.labels(method, route, status).observe(seconds)
+        if self._logs:
+            print(f"{method} {route} {status} {seconds * 1000:.0f} ms", file=sys.stderr, flush=True)
 
 
 class HeaderTimeoutProtocol(H11Protocol):
@@ -168,27 +234,18 @@ class HeaderTimeoutProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._wait_for_headers()
+        self._await_headers()
 
     def data_received(self, data: bytes) -> None:
         """Stop waiting once the headers are complete; wait anew where a further request begins."""
         super().data_received(data)
+        self._await_headers()
+
+    def _await_headers(self) -> None:
         if self.conn.their_state is h11.IDLE:
-            self._wait_for_headers()
-        else:
-            self._stop_waiting()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _wait_for_headers(self) -> None:
-        if self._timeout is None:
-            self._timeout = self.loop.call_later(HEADER_SECONDS, self.transport.close)
-
-    def _stop_waiting(self) -> None:
-        if self._timeout is not None:
+            # Of a connection that was lost meanwhile, closing does nothing.
+            self._timeout = self._timeout or self.loop.call_later(HEADER_SECONDS, self.transport.close)
+        elif self._timeout is not None:
             self._timeout.cancel()
             self._timeout = None
 

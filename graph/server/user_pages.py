@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Send
 
 from graph.learning.learner import Learner, learn_from_sessions
-from graph.server.page import PageIsolation, mount_page
+from graph.server.page import isolated, mount_page
 from graph.server.request_limits import MAX_UPLOAD_BYTES, MAX_UPLOADS, VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS, FileLimits
 from graph.server.services import Background, build_services, load_chat_model
 from graph.settings import Settings
@@ -95,8 +95,7 @@ class PageOpener:
         background.learner.start()
         try:
             async with app.router.lifespan_context(app):
-                shown = PageIsolation(app, page)
-                yield FileLimits(shown, uploads, PICTURES, self._most_uploads, path, quota.megabytes)
+                yield FileLimits(isolated(app, page), uploads, PICTURES, self._most_uploads, path, quota.megabytes)
         finally:
             background.indexer.end()
             del self._pages[uploads]

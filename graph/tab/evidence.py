@@ -107,9 +107,12 @@ class TracePanel:
     def explain(self, answer: Answer) -> Update:
         """Show how an answer was found."""
         figure, candidates, notes = plot_candidates(answer), candidate_rows(answer), note_rows(answer)
+        likely = next((line.figures for line in answer.trace if line.node == "classify"), {})
         return {
             self.summary: render_summary(answer),
-            self.classes: gr.Label(class_probabilities(answer), visible=bool(candidates)),
+            self.classes: gr.Label(
+                {STORE_NAMES[store]: likely[store] for store in STORES if store in likely}, visible=bool(candidates)
+            ),
             self.plot: gr.Plot(figure, visible=figure is not None),
             self.candidates: gr.Dataframe(candidates, visible=bool(candidates)),
             self.candidate: hint("Click a candidate to see where it comes from." if candidates else ""),
@@ -134,12 +137,6 @@ def render_summary(answer: Answer) -> Markup:
         return hint(f"{searched} The question names no date.")
     times = "; ".join(f"“{w.text}” {'means' if w.sure else 'may mean'} {describe_time(w)}" for w in answer.window)
     return hint(f"{searched} {times}.")
-
-
-def class_probabilities(answer: Answer) -> dict[str, float]:
-    """How likely each kind of memory is asked for, by its name on the screen."""
-    figures = next((dict(line.figures) for line in answer.trace if line.node == "classify"), {})
-    return {STORE_NAMES[store]: figures[store] for store in STORES if store in figures}
 
 
 def candidate_rows(answer: Answer) -> list[Row]:

@@ -13,7 +13,7 @@ from graph.models.faults import UnknownModel
 from graph.models.gguf.weights import GgufWeights
 from graph.models.hosted.keys import keep_key, read_key
 from graph.models.local_model import LocalModel
-from graph.models.measure import Trial, try_out
+from graph.models.measure import try_out
 from graph.models.quantization import Quantization
 from graph.models.registry import NONE, ModelName, chat_model, chat_model_or_none, is_local, is_named, parse_name
 from graph.tab.personas import own_personas
@@ -179,7 +179,10 @@ class ModelPanel:
             if not is_named(name or NONE):
                 raise MemoirError("Choose a chat model first.")
             trial = try_out(chat_model(name or NONE, quantization=quantization))
-            yield {self.status: hint(describe_trial(trial))}
+            context = f"{trial.context:,} tokens of context" if trial.context else "unknown context length"
+            schema = "follows" if trial.keeps_schema else "does not follow"
+            speed = f"First token after {trial.first_token_s:.2f} s, {trial.tokens_per_s:,.1f} tokens/s"
+            yield {self.status: hint(f"{speed}, {context}; {schema} a JSON schema.")}
         except MemoirError as error:
             yield {self.status: hint(f"The test failed: {error}")}
             raise
@@ -230,14 +233,6 @@ def describe_model(name: str, quantization: Quantization) -> str:
     if need.parameters < LEAST_PARAMETERS:
         text = f"This model is too small to talk with: it makes up much of what it says. {text}"
     return text if weights.loaded or need.total <= free else f"{text} There is not enough memory."
-
-
-def describe_trial(trial: Trial) -> str:
-    """Say what a trial of a model showed, in a sentence."""
-    context = f"{trial.context:,} tokens of context" if trial.context else "unknown context length"
-    schema = "follows" if trial.keeps_schema else "does not follow"
-    speed = f"First token after {trial.first_token_s:.2f} s, {trial.tokens_per_s:,.1f} tokens/s"
-    return f"{speed}, {context}; {schema} a JSON schema."
 
 
 def _gib(size: int) -> str:

@@ -85,23 +85,20 @@ def introduce(bank: Bank, name: str) -> tuple[Persona, str]:
     )
     said_text = now.isoformat(timespec="seconds")
     turns = [TurnDraft(*line, now, said_text, uuid.uuid4().hex, recallable=False) for line in lines]
-    learned = LearnedMemory(_name(name, now), (Quote(1, name),))
-    chat_id = uuid.uuid4().hex
-    chat = SessionDraft(tuple(turns), now, said_text, chat_id, "Introduction", source="chat", learned=(learned,))
-    bank.remember(persona.id, [chat])
-    return persona, chat_id
-
-
-def _name(name: str, said_at: datetime) -> MemoryDraft:
-    return MemoryDraft(
+    told = MemoryDraft(
         "profile",
         f"Name: {name}",
         key=f"Name: {name}. My name is {name}.",
-        said_at=said_at,
+        said_at=now,
         speaker=USER,
         attribute="name",
         relation=Relation(YOU, "name", name),
     )
+    learned = LearnedMemory(told, (Quote(1, name),))
+    chat_id = uuid.uuid4().hex
+    chat = SessionDraft(tuple(turns), now, said_text, chat_id, "Introduction", source="chat", learned=(learned,))
+    bank.remember(persona.id, [chat])
+    return persona, chat_id
 
 
 class WelcomePanel:

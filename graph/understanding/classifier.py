@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from graph.language.patterns import SLOTS, listed, load
 from memory.embedding.embedder import PACKAGED
-from memory.errors import WrongModel
+from memory.errors import MemoirError
 from memory.search.tokens import CJK
 from memory.types import STORES, Store
 
@@ -121,11 +121,11 @@ class Classifier:
         """Read the weights that `python -m graph.training.classifier` wrote for an embedding model.
 
         Raises:
-            WrongModel: There are none for that model.
+            MemoirError: There are none for that model.
         """
         path = weights_path(embedding_model, "classifier")
         if not path.is_file():
-            raise WrongModel(
+            raise MemoirError(
                 f"No classifier was trained on embeddings of {embedding_model}: {path} is missing. "
                 f"Run MEMOIR_EMBEDDING_MODEL={embedding_model} python -m graph.training.classifier, or choose one of "
                 f"{', '.join(PACKAGED)}"

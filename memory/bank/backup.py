@@ -18,7 +18,7 @@ from memory.bank.bank import Bank
 from memory.bank.connection import FAULTS, explain, has_log, is_fault, open_bank
 from memory.bank.unfinished import delete_unfinished, publish_new, unfinished_file
 from memory.embedding.embedder import installed
-from memory.errors import BankTooNew, BankUnavailable, MemoirError, UnreadableFile
+from memory.errors import BankUnavailable, MemoirError, UnreadableFile
 from memory.progress import Task
 
 PIECE = 4096
@@ -88,7 +88,7 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
 
     Raises:
         UnreadableFile: the file is missing, damaged, no bank, or holds more than a bank; nothing was changed.
-        BankTooNew: a later Memoir wrote it; nothing was changed.
+        MemoirError: a later Memoir wrote it; nothing was changed.
         BankUnavailable: the bank cannot be written; it is as it was.
     """
     inspect(path, refuse_foreign=True)
@@ -160,7 +160,7 @@ def inspect(path: Path, task: Task | None = None, *, refuse_foreign: bool = Fals
 
     Raises:
         UnreadableFile: it is missing, damaged or no bank, or holds more than a bank, if that is refused.
-        BankTooNew: a later Memoir wrote it.
+        MemoirError: a later Memoir wrote it.
     """
     task = task or Task()
     try:
@@ -168,7 +168,9 @@ def inspect(path: Path, task: Task | None = None, *, refuse_foreign: bool = Fals
             (version,) = conn.execute("PRAGMA user_version").fetchone()
             newest = schema.newest_version()
             if version > newest:
-                raise BankTooNew(f"{path} is a bank of version {version}; this Memoir reads up to {newest}. Update it.")
+                raise MemoirError(
+                    f"{path} is a bank of version {version}; this Memoir reads up to {newest}. Update it."
+                )
             if version and refuse_foreign and (foreign := schema.foreign_parts(conn)):
                 raise UnreadableFile(
                     f"{path} holds what no Memoir made ({', '.join(foreign[:3])}), which could run when the bank is "

@@ -20,7 +20,7 @@ from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
 from memory.bank.queries.memories import known_to, memories_by_id, persona_list, read_memories, visible_personas
 from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
-from memory.errors import BankFull, MemoirError, UnknownMemory, UnknownPersona
+from memory.errors import BankUnavailable, MemoirError, UnknownMemory
 from memory.types import (
     NO_QUOTA,
     Memory,
@@ -40,7 +40,6 @@ Choice = Literal["embedding_model", "chat_model"]
 """What the user chooses for a whole bank."""
 
 SQL = named_queries(__file__)
-SESSION = SQL["session"]
 
 NEWEST_FIRST = "ORDER BY m.pinned DESC, coalesce(m.event_start, m.said_at, m.recorded_at) DESC, m.id DESC"
 """The order in which memories are shown: pinned ones first, then by when they happened, were said or were stored."""
@@ -61,7 +60,7 @@ class Bank(BankFile):
         """One transaction that is kept whole or not at all; waits for its turn behind other writers.
 
         Raises:
-            BankFull: the quota would be exceeded; nothing was written.
+            BankUnavailable: the quota would be exceeded; nothing was written.
         """
         with super().writing() as db:
             before = _last_ids(db) if self._quota != NO_QUOTA else ()
@@ -75,7 +74,7 @@ class Bank(BankFile):
         held = {"memories": db.table("memories").count, "MB": math.ceil(size / 2**20)}
         for (unit, count), most in zip(held.items(), (self._quota.memories, self._quota.megabytes), strict=True):
             if most is not None and count > most:
-                raise BankFull(
+                raise BankUnavailable(
                     f"There is room for {most:,} {unit} here, and this would make {count:,}, so it was not stored. "
                     "Forget some memories first."
                 )
@@ -91,7 +90,7 @@ class Bank(BankFile):
         """The persona of that number, name or source id ("conv-26"); case does not matter.
 
         Raises:
-            UnknownPersona: no persona matches, or several do.
+            MemoirError: no persona matches, or several do.
         """
         everyone = self.personas()
         asked = str(wanted).strip().casefold()
@@ -100,9 +99,9 @@ class Bank(BankFile):
             if len(matches) == 1:
                 return matches[0]
             if matches:
-                raise UnknownPersona(f"{wanted!r} names {len(matches)} personas in {self.path}; use a name or a number")
+                raise MemoirError(f"{wanted!r} names {len(matches)} personas in {self.path}; use a name or a number")
         known = ", ".join(p.name for p in everyone[:20]) or "none yet"
-        raise UnknownPersona(f"no persona {wanted!r} in {self.path}; known: {known}")
+        raise MemoirError(f"no persona {wanted!r} in {self.path}; known: {known}")
 
     def create_persona(self, draft: PersonaDraft) -> Persona:
         """Create a persona, or return the one that the same source created (same `external_id`, or same name)."""
@@ -124,7 +123,7 @@ class Bank(BankFile):
         """Set whether a persona is kept apart from the others.
 
         Raises:
-            UnknownPersona: there is none of that number.
+            MemoirError: there is none of that number.
         """
         with self.writing() as db:
             journal.record(db, "kept apart" if kept_apart else "shared", persona_id, {"personas": 1})
@@ -134,21 +133,17 @@ class Bank(BankFile):
         """Set whether a persona may bring up a memory that nobody asked for.
 
         Raises:
-            UnknownPersona: there is none of that number.
+            MemoirError: there is none of that number.
         """
         with self.writing() as db:
             return change_persona(db, persona_id, proactive=int(proactive))
 
-    def edit_card(
-        self, persona_id: int, *, description: str, scenario: str, first_message: str, examples: str, picture: str = ""
-    ) -> Persona:
-        """Give a persona other texts of its card, and another picture if there is one.
+    def edit_card(self, persona_id: int, **texts: str) -> Persona:
+        """Give a persona another description, scenario, first message, picture or other examples, by these columns.
 
         Raises:
-            UnknownPersona: there is none of that number.
+            MemoirError: there is none of that number.
         """
-        texts = {"description": description, "scenario": scenario, "first_message": first_message, "examples": examples}
-        texts |= {"picture": picture} if picture else {}
         with self.writing() as db:
             edited = change_persona(db, persona_id, **{name: rows.clean(text).strip() for name, text in texts.items()})
             journal.record(db, "edited", persona_id, {"personas": 1})
@@ -248,9 +243,12 @@ class Bank(BankFile):
 
     def sessions(self, persona_id: int) -> list[Session]:
         """A persona's sessions in the order they took place; those without a date first."""
+        return self.read_sessions("WHERE persona_id = :persona ORDER BY started_at, id", {"persona": persona_id})
+
+    def read_sessions(self, clauses: str, values: Mapping[str, object]) -> list[Session]:
+        """The sessions `s` that SQL clauses with named values select."""
         with self.reading() as db:
-            sessions = db.query(f"{SESSION} WHERE persona_id = ? ORDER BY started_at, id", [persona_id])
-            return [rows.session(r) for r in sessions]
+            return [rows.session(r) for r in db.query(f"{SQL['session']} {clauses}", dict(values))]
 
     def session(self, persona_id: int, session_id: int) -> Session:
         """One session of a persona, or of one whose memories of the user it shares.
@@ -260,10 +258,10 @@ class Bank(BankFile):
         """
         with self.reading() as db:
             personas = persona_list(visible_personas(db, persona_id))
-            sessions = list(db.query(f"{SESSION} WHERE persona_id IN {personas} AND id = ?", [session_id]))
+        sessions = self.read_sessions(f"WHERE persona_id IN {personas} AND id = :id", {"id": session_id})
         if not sessions:
             raise UnknownMemory(f"persona {persona_id} has no session {session_id}")
-        return rows.session(sessions[0])
+        return sessions[0]
 
     def turns(self, persona_id: int, session_id: int, *, around: int | None = None, reach: int = 0) -> list[Turn]:
         """The turns of a session in order; with `around`, only those within `reach` places of that position.
@@ -334,4 +332,4 @@ def _last_ids(db: Database) -> tuple[object, ...]:
 
 def _require_persona(db: Database, persona_id: int) -> None:
     if not db.table("personas").count_where("id = ?", [persona_id]):
-        raise UnknownPersona(f"no persona {persona_id} in this bank; nothing was stored")
+        raise MemoirError(f"no persona {persona_id} in this bank; nothing was stored")

@@ -18,7 +18,7 @@ from sqlite_utils import Database
 from memory import read_table
 from memory.bank import schema
 from memory.bank.unfinished import delete_idle
-from memory.errors import BankTooNew, BankUnavailable
+from memory.errors import BankUnavailable, MemoirError
 
 BUSY_SECONDS = 60.0
 """How long one writer waits for another before it gives up; a session of 100,000 turns takes ten seconds to store."""
@@ -40,10 +40,6 @@ _REMEDY = "Nothing was changed. Point MEMOIR_HOME at a folder that can be writte
 _MEANINGS = read_table(__file__, "faults.toml")["faults"]
 
 
-FileId = tuple[int, int]
-"""The device and the number of a file on it."""
-
-
 class BankFile:
     """A bank's file, opened for each operation or for several, so that any thread and any process may use it."""
 
@@ -54,7 +50,7 @@ class BankFile:
         self._was_opened = False
         self._pool = threading.Lock()
         self._keepers = 0
-        self._idle: list[tuple[Database, FileId]] = []
+        self._idle: list[tuple[Database, tuple[int, int]]] = []
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
@@ -182,7 +178,7 @@ def open_bank(path: Path, *, create: bool = True) -> Database:
     """Open the file at `path` (made if missing, unless `create` is false), brought to the newest version.
 
     Raises:
-        BankTooNew: the file was written by a later Memoir.
+        MemoirError: the file was written by a later Memoir.
         BankUnavailable: it is a database, but of something else, or was emptied.
         sqlite3.Error: it cannot be opened or is no database.
     """
@@ -230,8 +226,8 @@ def open_read_only(path: Path, fault: sqlite3.Error) -> Database:
     return db
 
 
-def _file_id(path: Path) -> FileId | None:
-    """Which file is at a path; None if there is none, or an empty one."""
+def _file_id(path: Path) -> tuple[int, int] | None:
+    """The device of the file at a path, and its number there; None if there is no file, or an empty one."""
     with suppress(OSError):
         status = path.stat()
         return (status.st_dev, status.st_ino) if status.st_size else None
@@ -264,7 +260,7 @@ def _version(conn: sqlite3.Connection, path: Path) -> int:
         "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
     ).fetchone()
     if version > schema.newest_version():
-        raise BankTooNew(
+        raise MemoirError(
             f"{path} is a bank of version {version}; this Memoir reads up to {schema.newest_version()}. "
             "Nothing was changed. Update Memoir, or point MEMOIR_HOME at another folder."
         )

@@ -6,7 +6,6 @@ An edited memory is a new version; the old one is kept as history, retracted.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -34,16 +33,11 @@ JOURNALLED: Mapping[ChangeKind, str] = {
 """The journal's word for each change."""
 
 
-class Outdated(MemoirError):
-    """The memory was changed or forgotten since it was displayed; nothing was changed now."""
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change that can be undone; `other_id` is the new version, or the memory that was merged in."""
 
     kind: ChangeKind
-    at: datetime
     memory_id: int
     other_id: int | None
 
@@ -54,8 +48,7 @@ def edit(bank: Bank, to: Memory) -> Memory:
     Of the memory `to`, its text, when it happened, and from when to when it holds are taken.
 
     Raises:
-        MemoirError: the text is empty, or it ends before it begins.
-        Outdated: the memory was changed or forgotten meanwhile.
+        MemoirError: the text is empty, it ends before it begins, or the memory was changed or forgotten meanwhile.
     """
     text = clean(to.text).strip()
     if not text:
@@ -122,7 +115,7 @@ def last_change(bank: Bank, persona_id: int) -> Change | None:
     """The change that `undo` would undo."""
     with bank.reading() as db:
         row = _last(db, persona_id)
-    return Change(row["kind"], datetime.fromisoformat(row["at"]), row["memory_id"], row["other_id"]) if row else None
+    return Change(row["kind"], row["memory_id"], row["other_id"]) if row else None
 
 
 def undo(bank: Bank, persona_id: int) -> int:
@@ -158,9 +151,9 @@ def _current(db: Database, persona_id: int, memory_id: int) -> dict[str, Any]:
     known = known_to(db, persona_id, "+m.persona_id")
     matches = list(db.query(f"SELECT * FROM memories m WHERE {known} AND m.id = ?", [memory_id]))
     if not matches:
-        raise Outdated(f"Memory {memory_id} no longer exists. It was forgotten, perhaps in another window.")
+        raise MemoirError(f"Memory {memory_id} no longer exists. It was forgotten, perhaps in another window.")
     if matches[0]["taken_back"] is not None:
-        raise Outdated(f"Memory {memory_id} was changed or marked wrong, perhaps in another window. Reload it.")
+        raise MemoirError(f"Memory {memory_id} was changed or marked wrong, perhaps in another window. Reload it.")
     return matches[0]
 
 

@@ -63,7 +63,8 @@ def add_learned(
             continue
         if item.ends:
             ids.append(None)
-            end_fact(db, persona_id, item, quotes[0][0])
+            for (statement,) in db.conn.execute(SQL["statement_of_turn"], (quotes[0][0],)).fetchall():
+                _close(db, persona_id, item, statement)
             continue
         memory_id, new = _learn(db, persona_id, session_id, item, quotes)
         if new and item.closes is not None:
@@ -110,13 +111,6 @@ def _learn(
 
 
 # --- validity
-
-
-def end_fact(db: Database, persona_id: int, item: LearnedMemory, turn_id: int) -> None:
-    """Close a known fact because a turn says that it no longer holds."""
-    statement = db.conn.execute(SQL["statement_of_turn"], (turn_id,)).fetchone()
-    if statement is not None:
-        _close(db, persona_id, item, statement[0])
 
 
 def _close(db: Database, persona_id: int, item: LearnedMemory, by: int) -> None:

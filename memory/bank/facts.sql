@@ -13,6 +13,7 @@ SELECT valid_to, id FROM memories WHERE superseded_by = ? AND taken_back IS NULL
 -- name: statement_of_turn
 -- The memory of a turn itself.
 SELECT o.memory_id FROM sources o JOIN memories d ON d.id = o.memory_id WHERE o.turn_id = ? AND d.store = 'dialogue'
+LIMIT 1
 
 -- name: close
 -- Let the memory `:closes` hold until `:since`, when `:by` begins to.

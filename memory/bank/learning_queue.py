@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from memory import named_queries
 from memory.bank import journal, rows
-from memory.bank.bank import SESSION, Bank
+from memory.bank.bank import Bank
 from memory.bank.facts import add_learned
 from memory.types import SUMMARY, LearnedMemory, Memory, Session, Turn, WriteCounts
 
@@ -35,9 +35,8 @@ class SessionTurn:
 
 def pending_sessions(bank: Bank, now: datetime | None = None, limit: int = -1) -> list[Session]:
     """The sessions that are over and were not learned from yet, the oldest first."""
-    values = {"quiet": rows.format_time((now or datetime.now(UTC)) - IDLE_TIMEOUT), "limit": limit}
-    with bank.reading() as db:
-        return [rows.session(row) for row in db.query(f"{SESSION} {SQL['due']}", values)]
+    quiet = rows.format_time((now or datetime.now(UTC)) - IDLE_TIMEOUT)
+    return bank.read_sessions(SQL["due"], {"quiet": quiet, "limit": limit})
 
 
 def close_chats(bank: Bank, chat_id: str | None = None) -> None:

@@ -17,7 +17,7 @@ from memory import named_queries
 from memory.bank import journal, rows
 from memory.bank.facts import add_learned, retract
 from memory.bank.rows import clean_draft, draft_columns, insert, link, memory_row, next_id
-from memory.errors import UnknownPersona
+from memory.errors import MemoirError
 from memory.types import QUESTION, MemoryDraft, Persona, PersonaDraft, SessionDraft, TurnDraft, WriteCounts
 
 SQL = named_queries(__file__)
@@ -36,7 +36,7 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
     draft = clean_draft(draft)
     name = " ".join(draft.name.split())
     if not name:
-        raise UnknownPersona("a persona needs a name")
+        raise MemoirError("a persona needs a name")
     query = "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END"
     matches = list(db.query(query, {"id": draft.external_id, "name": name}))
     if matches:
@@ -56,7 +56,7 @@ def change_persona(db: Database, persona_id: int, **columns: str | int) -> Perso
     query = f"UPDATE personas SET {', '.join(f'{name} = :{name}' for name in columns)} WHERE id = :id RETURNING *"
     changed = list(db.query(query, {**columns, "id": persona_id}))
     if not changed:
-        raise UnknownPersona(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
+        raise MemoirError(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
     return rows.persona(changed[0])
 
 
@@ -112,7 +112,8 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, E
     )
     existing = rows.find_by_identity(db, "sessions", persona_id, identity)
     if existing is None and draft.source == "chat":
-        existing = _find_imported(db, persona_id, draft.external_id)
+        values = {"persona": persona_id, "chat": draft.external_id}
+        existing = next((int(i) for (i,) in db.conn.execute(SQL["continue_imported"], values).fetchall()), None)
     if existing is not None:
         return existing, (), False
     if draft.source == "import" and (overlap := _find_overlap(db, persona_id, draft)):
@@ -121,12 +122,6 @@ def _session(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, E
     new = {"id": session_id, **draft_columns(draft), "persona_id": persona_id, "identity": identity}
     insert(db, "sessions", [new])
     return session_id, (), True
-
-
-def _find_imported(db: Database, persona_id: int, chat_id: str) -> int | None:
-    """The imported session that is continued as this chat; the chat's id is its own from now on."""
-    found = db.conn.execute(SQL["continue_imported"], {"persona": persona_id, "chat": chat_id}).fetchone()
-    return int(found[0]) if found else None
 
 
 def _find_overlap(db: Database, persona_id: int, draft: SessionDraft) -> tuple[int, EarlierTurns] | None:

@@ -1,5 +1,5 @@
 -- name: continue_imported
--- Make an imported session one of a chat's id.
+-- The imported session that is continued as a chat, whose id is its own from now on.
 UPDATE sessions SET external_id = :chat WHERE persona_id = :persona AND source = 'import'
     AND (external_id = :chat OR external_id = '' AND 'session-' || id = :chat) RETURNING id
 

@@ -18,7 +18,6 @@ from memory.bank.queries.deletion import (
     select_mentions,
     select_session,
 )
-from memory.cli.errors import print_error
 from memory.cli.program import (
     Arguments,
     Commands,
@@ -26,6 +25,7 @@ from memory.cli.program import (
     end_of_date,
     flag,
     positive_number,
+    print_error,
     print_result,
     progress_bar,
     start_of_date,

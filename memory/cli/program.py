@@ -1,8 +1,11 @@
-"""What all command lines share: commands, types of arguments, how results are printed, and progress bars."""
+"""What all command lines share: commands, types of arguments, how results and errors are printed, and progress bars."""
 
 import argparse
+import io
 import json
+import os
 import signal
+import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,15 +14,22 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from pydantic import ValidationError
 from tqdm import tqdm
 
-from memory.cli.errors import print_error
 from memory.dates.expressions import last_moment, read_date
+from memory.errors import Cancelled, MemoirError
 from memory.formatting import to_json_values
 from memory.progress import Task
 
 MAX_NUMBER = 2**63 - 1
 """The largest integer that SQLite stores."""
+
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells define it."""
+
+OWN_FILES_ONLY = 0o077
+"""The `umask` of Memoir: other accounts of the machine read neither banks nor backups and exports."""
 
 PROGRESS_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 
@@ -83,6 +93,39 @@ def number(name: str, text: str, **options: Any) -> Argument:  # noqa: ANN401
 def path(name: str, text: str, *, metavar: str = "FILE", **options: Any) -> Argument:  # noqa: ANN401
     """An option whose value is a file or folder."""
     return argument(name, text, type=Path, metavar=metavar, **options)
+
+
+def run_command(command: Callable[[], int | None], interrupted: str = "Interrupted.") -> int:
+    """Run a command and return its exit status: 1 if it failed, 130 after Ctrl-C, else what the command returns, or 0.
+
+    Files that the command makes can be read by this account only.
+    `interrupted` is the message after Ctrl-C; it says what is kept.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe that cannot show a character shows its code instead of failing.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    os.umask(OWN_FILES_ONLY)
+    try:
+        return command() or 0
+    except ValidationError as fault:
+        for error in fault.errors():
+            print_error(f"MEMOIR_{str(error['loc'][0]).upper()}: {error['msg']}")
+    except KeyboardInterrupt:
+        print_error(interrupted)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe ("| head") has read enough; Python would complain again when it closes the stream.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    except (MemoirError, OSError, sqlite3.Error) as fault:  # a full disk or a locked folder is not a bug
+        print_error(str(fault))
+        return INTERRUPTED if isinstance(fault, Cancelled) else 1
+    return 1
+
+
+def print_error(message: str) -> None:
+    """Print a message on standard error, marked as Memoir's."""
+    print(f"memoir: {message}", file=sys.stderr)
 
 
 def print_result(arguments: Arguments, value: object, lines: Iterable[str], fault: str = "") -> int:

@@ -11,10 +11,9 @@ from functools import lru_cache
 from typing import Literal
 
 from memory.dates import calendar
-from memory.dates.absolute import MAX_DATE_LENGTH, read_absolute
 from memory.dates.calendar import DAY, Stretch
 from memory.dates.phrases import Phrase, read_phrases
-from memory.dates.rules import LOOK_BACK
+from memory.dates.rules import LOOK_BACK, MAX_DATE_LENGTH, read_absolute
 from memory.types import TimeSpan
 
 Relation = Literal["in", "before", "after", "not"]

@@ -126,7 +126,7 @@ def _take_suffixes(text: str, phrase: Phrase, now: datetime) -> Phrase:
     for suffix in SUFFIXES:
         match = suffix.pattern.match(text, phrase.end) if suffix.kind in ("any", phrase.kind) else None
         if match:
-            wider = replace(phrase, end=match.end(), resolve=suffix.wrap(match, phrase.resolve))
+            wider = replace(phrase, end=match.end(), resolve=suffix.read(match, phrase.resolve))
             phrase = wider if wider.at(now) else phrase
     return phrase
 
@@ -137,7 +137,7 @@ def _take_prefixes(text: str, phrase: Phrase, now: datetime) -> Phrase:
         near = max(0, phrase.start - LOOK_BACK)
         match = prefix.pattern.search(text, near, phrase.start) if prefix.kind in ("any", phrase.kind) else None
         if match:
-            wider = replace(phrase, start=match.start(), resolve=prefix.wrap(match, phrase.resolve))
+            wider = replace(phrase, start=match.start(), resolve=prefix.read(match, phrase.resolve))
             if wider.at(now):
                 return _take_prefixes(text, wider, now)
     return phrase

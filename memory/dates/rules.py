@@ -1,19 +1,24 @@
-"""The parts shared by the rules for time words: the `Rule` type, the patterns of patterns.toml, and number words."""
+"""The parts shared by the rules for time words: the `Rule` type, patterns of patterns.toml, numbers, absolute dates.
+
+Absolute dates ("2018", "October 2021", "8 May 2023, 13:56") are mostly read by `dateparser`. It gets only texts of
+numbers and calendar words, with a year among them, because it otherwise reads "2,000 steps" or "10 cats" as dates. The
+precision of the text decides the width of the result: a year, a month, a day, an hour ("5 pm") or a minute ("13:56").
+Results are naive local times unless the text names a time zone, which is then kept in `start.tzinfo` and `end.tzinfo`.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from memory.dates import calendar
-from memory.dates.absolute import read_absolute
 from memory.dates.calendar import DAY, PATTERNS, WORDS, Stretch, Tense, Which, run_of_days, unit_at
 
 Resolve = Callable[[datetime, Tense], Stretch | None]
 Match = re.Match[str]
-Read = Callable[[Match], Resolve | None]
-Kind = Literal["plain", "recurring", "count"]
+Kind = Literal["plain", "recurring", "count", "any"]
 
 WORD_START = r"(?<!\w)"
 SPACES = r"(?:[^\S\n]+)"  # not across lines: "in 2018" may end one list item and "7." begin the next
@@ -39,24 +44,95 @@ _PARTS: dict[str, str] = PATTERNS["parts"] | {
 }
 
 LOOK_BACK = 40  # characters
+MAX_DATE_LENGTH = 60  # characters; "Wednesday, the 23rd of September 2023 at 11:45:00 p.m. UTC" has 58
+YEAR_FIRST, CHINESE, CALENDAR_TEXT = (
+    re.compile(pattern.replace("\n", ""), re.IGNORECASE if name == "calendar_text" else 0)
+    for name, pattern in PATTERNS["absolute"].items()
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One way to name a time; `read` returns None for a match that names no time in its context.
+    """One way to name a time, or to change one that is named.
 
-    `kind` is "recurring" for names that return each week or year and "count" for a counted distance; modifiers apply to
-    some kinds only.
+    `read` returns what resolves a match, and None for one that names no time in its context; for a modifier, whose
+    other argument is what resolves the time that stands beside it, it may resolve to None. `kind` is "recurring" for
+    names that return each week or year and "count" for a counted distance; of a modifier, the kind that it applies to.
     """
 
     pattern: re.Pattern[str]
-    read: Read
+    read: Callable[..., Any]
     kind: Kind = "plain"
 
 
 def fixed(stretch: Stretch | None) -> Resolve | None:
     """A resolver that always returns the same stretch."""
     return None if stretch is None else lambda now, tense: stretch
+
+
+@cache
+def _parser(order: str) -> Any:  # noqa: ANN401 - dateparser has no stubs
+    # Imported here because dateparser and its language data take a tenth of a second to load.
+    from dateparser.date import DateDataParser
+
+    return DateDataParser(
+        languages=["en"],
+        settings={
+            "PARSERS": ["absolute-time"],
+            "REQUIRE_PARTS": ["year"],
+            "RETURN_TIME_AS_PERIOD": True,
+            "DATE_ORDER": order,
+            "PREFER_DAY_OF_MONTH": "first",
+            "PREFER_MONTH_OF_YEAR": "first",
+        },
+    )
+
+
+@lru_cache(maxsize=4096)
+def read_absolute(text: str) -> Stretch | None:
+    """Read an absolute date of any precision, or give None for anything else."""
+    text = text.strip()
+    if len(text) > MAX_DATE_LENGTH or not text.isprintable():
+        return None
+    try:
+        if parts := YEAR_FIRST.fullmatch(text):
+            return _from_numbers(parts)
+        if parts := CHINESE.fullmatch(text):
+            return _calendar_unit(int(parts["year"]), parts["month"], parts["day"])
+        if re.fullmatch(r"[12]\d{3}", text):
+            return _calendar_unit(int(text), None, None)
+        return _from_library(text) if CALENDAR_TEXT.fullmatch(text) else None
+    except (ValueError, OverflowError):  # a day the calendar does not have, a year past its end
+        return None
+
+
+def _calendar_unit(year: int, month: str | None, day: str | None) -> Stretch:
+    if month is None:
+        return calendar.months(year, 1, 12, "year")
+    first = datetime(year, int(month), int(day or 1))
+    return calendar.day_at(first) if day else unit_at("month", first)
+
+
+def _from_numbers(parts: re.Match[str]) -> Stretch | None:
+    if not parts["clock"]:
+        return _calendar_unit(int(parts["year"]), parts["month"], parts["day"])
+    if not parts["day"]:
+        return None
+    day = f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}"
+    clock = parts["clock"] if parts["clock"][1] != ":" and parts["clock"][2] == ":" else f"0{parts['clock']}"
+    return calendar.clock_span(datetime.fromisoformat(f"{day}T{clock}{parts['zone'] or ''}"), minutes=True)
+
+
+def _from_library(text: str) -> Stretch | None:
+    # With slashes the month comes first unless it cannot (the library's own default); with dots the day always does.
+    dotted = re.search(r"\d{1,2}\.\d{1,2}\.\d{2,4}", text)
+    parsed = _parser("DMY" if dotted else "MDY").get_date_data(text)
+    when: datetime | None = parsed.date_obj
+    if when is None:
+        return None
+    if parsed.period == "time":
+        return calendar.clock_span(when, minutes=":" in text)
+    return unit_at(parsed.period, when) if parsed.period in {"day", "month", "year"} else None
 
 
 def read_full_date(match: Match) -> Resolve | None:
@@ -112,11 +188,11 @@ CONTEXTS = {name: compile_pattern(pattern) for name, pattern in PATTERNS["contex
 """The patterns of what stands before or after a time, by name."""
 
 
-def compile_rules(table: str, readers: Mapping[str, Any], start: str = WORD_START) -> tuple[Rule, ...]:
-    """Compile a table of rules, whose functions are among the `readers` or here; `start` begins each pattern."""
+def compile_rules(table: str, readers: Mapping[str, Any], start: str = WORD_START, end: str = "") -> tuple[Rule, ...]:
+    """Compile a table of rules, whose functions are among the `readers` or here, between `start` and `end`."""
     functions = globals() | {**readers}
     return tuple(
-        Rule(compile_pattern(f"{start}(?:{pattern})"), functions[name], kind)
+        Rule(compile_pattern(f"{start}(?:{pattern}){end}"), functions[name], kind)
         for name, kind, pattern in PATTERNS["rules"][table]
     )
 
@@ -147,11 +223,6 @@ def count_of(text: str) -> tuple[int, int]:
 def is_vague_count(text: str) -> bool:
     """Whether a counting word leaves the number open."""
     return any(word in VAGUE_COUNTS for word in text.lower().split())
-
-
-def ordinal_of(text: str) -> int:
-    """1, 2, 3, ... for "first" or "1st", and -1 for "last"."""
-    return ORDINALS.get(text.lower()) or int(re.sub(r"\D", "", text))
 
 
 def choice_of(text: str | None) -> Which:

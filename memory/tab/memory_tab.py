@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -168,32 +167,6 @@ class MemoryTab:
         return {**shown, self.detail.result: report}
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What the list shows: the memories that match a text and a stretch of time, where these are given, and a kind."""
-
-    text: str
-    kind: str
-    during: TimeSpan | None
-
-    @classmethod
-    def parse(cls, text: str | None, kind: str | None, since: str | None, until: str | None) -> "Query":
-        """Read the values of the filters.
-
-        Raises:
-            MemoirError: a date cannot be read, or the dates are in the wrong order.
-        """
-        return cls((text or "").strip(), kind if kind and kind in KINDS else "", _between(since, until))
-
-    def is_during(self, memory: Memory) -> bool:
-        """Whether a memory is of the time that is asked for."""
-        if self.during is None:
-            return True
-        if memory.event is not None:
-            return memory.event.overlaps(self.during)
-        return memory.said_at is not None and self.during.start <= memory.said_at < self.during.end
-
-
 class MemoryList:
     """The filters, the table and its pages."""
 
@@ -222,22 +195,27 @@ class MemoryList:
         return [self.totals, self.rows, self.listed, self.kind, *self.pages.outputs]
 
     def show(self, persona_id: int | None, page: int, *filters: str | None) -> Update:
-        """Show a page, from 0, of a persona's memories."""
+        """Show a page, from 0, of a persona's memories.
+
+        Raises:
+            MemoirError: a date in the filters cannot be read, or the dates are in the wrong order.
+        """
         if persona_id is None:
             nobody = empty_state("No persona yet", "Create one in Chat, or import a conversation there.")
             return {self.totals: nobody, self.rows: "", self.listed: (), **self.pages.show(0, 0, "")}
-        query, listed = Query.parse(*filters), list_memories(self.bank, persona_id)
-        memories, total, page = self._read_page(persona_id, query, page, listed)
-        text = f"{total:,}{' found' if query.text else ''}"
+        words, kind, during = (filters[0] or "").strip(), filters[1] or FACTS, _between(*filters[2:])
+        listed = list_memories(self.bank, persona_id)
+        memories, total, page = self._read_page(persona_id, words, kind, during, page, listed)
+        text = f"{total:,}{' found' if words else ''}"
         if not total:
-            text = NO_FACTS if query == Query("", FACTS, None) else NO_MATCHES
+            text = NO_MATCHES if words or kind or during else NO_FACTS
         named = [(_heading(memory, listed), memory) for memory in memories]
-        is_grouped = not query.text and query.kind not in OTHER_KINDS
+        is_grouped = not words and kind not in OTHER_KINDS
         parts = [(name, list(rows)) for name, rows in groupby(named, lambda row: row[0] if is_grouped else "")]
         return {
             self.totals: _totals(listed, self.bank.counts(persona_id)),
             self.rows: render("memory_list.html", parts=parts),
-            self.kind: query.kind,
+            self.kind: kind,
             self.listed: (persona_id, *filters),
             **self.pages.show(page, total, text),
         }
@@ -249,47 +227,47 @@ class MemoryList:
         return [text, EVERYTHING if begins and kind == FACTS else kind, *dates]
 
     def _read_page(
-        self, persona_id: int, query: Query, page: int, listed: Mapping[int, str]
+        self, persona_id: int, words: str, kind: str, during: TimeSpan | None, page: int, listed: Mapping[int, str]
     ) -> tuple[list[Memory], int, int]:
         """The memories of a page, how many there are on all pages, and the page after all."""
-        if query.text:
-            found = self._search(persona_id, query, listed)
+        if words:
+            found = self._search(persona_id, words, kind, during, listed)
             page = self.pages.last(page, len(found))
             return found[page * PAGE : (page + 1) * PAGE], len(found), page
-        inside = listed if query.during is None else list_memories(self.bank, persona_id, query.during)
-        ids = [memory_id for memory_id, group in inside.items() if query.kind in (FACTS, EVERYTHING, group)]
-        other = "dialogue" if query.kind == EVERYTHING else query.kind if query.kind in OTHER_KINDS else ""
-        total = len(ids) + (read_other(self.bank, persona_id, other, query.during, 0)[1] if other else 0)
+        inside = listed if during is None else list_memories(self.bank, persona_id, during)
+        ids = [memory_id for memory_id, group in inside.items() if kind in (FACTS, EVERYTHING, group)]
+        other = "dialogue" if kind == EVERYTHING else kind if kind in OTHER_KINDS else ""
+        total = len(ids) + (read_other(self.bank, persona_id, other, during, 0)[1] if other else 0)
         page = self.pages.last(page, total)
         memories = self.bank.memories_by_id(persona_id, ids[page * PAGE : (page + 1) * PAGE])
         if other and (room := PAGE - len(memories)):
             skipped = max(0, page * PAGE - len(ids))
-            memories += read_other(self.bank, persona_id, other, query.during, room, skipped)[0]
+            memories += read_other(self.bank, persona_id, other, during, room, skipped)[0]
         return memories, total, page
 
-    def _search(self, persona_id: int, query: Query, listed: Mapping[int, str]) -> list[Memory]:
-        """The memories that match a text, best first.
+    def _search(
+        self, persona_id: int, words: str, kind: str, during: TimeSpan | None, listed: Mapping[int, str]
+    ) -> list[Memory]:
+        """The memories that match words, best first.
 
         Where all is searched, a line of a conversation is left out if something is found that was learned from it.
         """
-        if query.kind == "retracted":  # not in the index
-            wanted = query.text.casefold()
-            retracted, _ = read_other(self.bank, persona_id, query.kind, query.during)
-            return [memory for memory in retracted if wanted in memory.text.casefold()]
+        if kind == "retracted":  # not in the index
+            retracted, _ = read_other(self.bank, persona_id, kind, during)
+            return [memory for memory in retracted if words.casefold() in memory.text.casefold()]
         searcher = self.searcher()
-        views = searcher.views([query.text])
+        views = searcher.views([words])
         hits = searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
         close = (h.memory for h in hits if h.scores["lexical"] > 0 or h.scores["dense"] >= MIN_MEANING)
-        memories = [memory for memory in close if query.is_during(memory) and memory.retracted_at is None]
-        if query.kind == "summary":
+        memories = [memory for memory in close if _is_during(memory, during) and memory.retracted_at is None]
+        if kind == "summary":
             return [memory for memory in memories if memory.attribute == SUMMARY]
         stated = {turn for memory in memories if memory.id in listed for turn in memory.turn_ids}
 
         def fits(memory: Memory) -> bool:
             if memory.store == "dialogue" and memory.id not in listed:
-                is_new = query.kind == EVERYTHING and stated.isdisjoint(memory.turn_ids)
-                return is_new or query.kind == "dialogue"
-            return memory.id in listed and query.kind in (FACTS, EVERYTHING, listed[memory.id])
+                return kind == "dialogue" or (kind == EVERYTHING and stated.isdisjoint(memory.turn_ids))
+            return memory.id in listed and kind in (FACTS, EVERYTHING, listed[memory.id])
 
         return [memory for memory in memories if fits(memory)]
 
@@ -308,6 +286,13 @@ def _between(since: str | None, until: str | None) -> TimeSpan | None:
     if end <= start:
         raise MemoirError(f"“{until}” is before “{since}”. Change one of the two dates.")
     return TimeSpan(start, end)
+
+
+def _is_during(memory: Memory, span: TimeSpan | None) -> bool:
+    """Whether a memory is of a time, if one is asked for."""
+    if span is None or memory.event is not None:
+        return span is None or memory.event is None or memory.event.overlaps(span)
+    return memory.said_at is not None and span.start <= memory.said_at < span.end
 
 
 def _heading(memory: Memory, listed: Mapping[int, str]) -> str:

@@ -23,10 +23,6 @@ _typed: dict[str, str] = {}
 """The keys that were typed, by the address of their server; OpenAI's has none."""
 
 
-class UnsafeKeyFile(MemoirError):
-    """The key file can be read by others, or cannot be read at all."""
-
-
 def keep_key(address: str, key: str) -> None:
     """Keep a key until the process ends."""
     _typed[address] = key.strip()
@@ -36,7 +32,7 @@ def read_key(variable: str, address: str = "") -> str:
     """The key that was typed for an address, or that of the name, if any, from the environment or the key file; or "".
 
     Raises:
-        UnsafeKeyFile: the file can be read by others, so that it must not be used.
+        MemoirError: the file can be read by others, so that it must not be used.
     """
     return _typed.get(address) or os.environ.get(variable, "").strip() or _read_file().get(variable, "")
 
@@ -45,7 +41,7 @@ def redact_keys(text: str) -> str:
     """The text with every key replaced by [key]."""
     try:
         in_file = _read_file()
-    except UnsafeKeyFile:
+    except MemoirError:
         in_file = {}
     for secret in [os.environ.get(name, "").strip() for name in VARIABLES] + [*in_file.values(), *_typed.values()]:
         text = text.replace(secret, "[key]") if len(secret) > len(NO_KEY) else text
@@ -57,7 +53,7 @@ def _read_file() -> dict[str, str]:
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
         if os.name == "posix" and mode & 0o077:
-            raise UnsafeKeyFile(
+            raise MemoirError(
                 f"Others can read the key file {path} (mode {mode:03o}), so it was not used. Run: chmod 600 {path}"
             )
         lines = path.read_text("utf-8").splitlines()
@@ -65,6 +61,6 @@ def _read_file() -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError) as fault:
         why = fault.strerror if isinstance(fault, OSError) else "it is not a text file"
-        raise UnsafeKeyFile(f"The key file {path} cannot be read: {why}") from None
+        raise MemoirError(f"The key file {path} cannot be read: {why}") from None
     pairs = (line.partition("=") for line in lines if not line.lstrip().startswith("#"))
     return {name.strip(): value.strip().strip("\"'") for name, _, value in pairs if name.strip() in VARIABLES}

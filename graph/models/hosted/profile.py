@@ -13,11 +13,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -40,12 +42,6 @@ KEEP_SECONDS = 60.0
 OLLAMA_CONTEXT = 4096
 """Ollama's default for a model that is not loaded yet and names no `num_ctx`, on a machine without a large GPU."""
 
-_PROFILES: dict[tuple[str, str], tuple[float, ServerProfile]] = {}
-"""By address and model, with the time at which it was asked."""
-
-_LEARNED: dict[tuple[str, str], int] = {}
-"""Contexts by address and model, as servers named them when they refused a prompt."""
-
 _TURNS: dict[str, FairLock] = {}
 """One lock for each server that answers one request at a time, by its address."""
 
@@ -66,9 +62,6 @@ REFUSALS = (400, 422, 500, 501)
 FAILED = (500, 501)
 """Those with which a server that took the form before does not refuse it, but has failed."""
 
-_ACCEPTED: dict[tuple[str, str], str] = {}
-"""The form that a server took last, by address and model."""
-
 
 @dataclass(frozen=True, slots=True)
 class ServerProfile:
@@ -84,29 +77,39 @@ class ServerProfile:
     takes_options: bool = False
 
 
+@dataclass(slots=True)
+class Known:
+    """What is known of a model: its server's profile and when it was asked for that, and the form that it took last.
+
+    `context` is what it named when it refused a prompt.
+    """
+
+    profile: ServerProfile = field(default_factory=ServerProfile)
+    asked: float = -math.inf
+    context: int | None = None
+    form: str | None = None
+
+
+_KNOWN: defaultdict[tuple[str, str], Known] = defaultdict(Known)
+
+
+def known_of(model: BaseChatOpenAI) -> Known:
+    """What is known of a model, by its address and name."""
+    return _KNOWN[str(model.openai_api_base), model.model_name]
+
+
 def server_profile(model: BaseChatOpenAI) -> ServerProfile:
     """What the server of this model tells, asked once a minute; nothing where it cannot be reached; blocks."""
     address = str(model.openai_api_base)
     if address == OPENAI:
         return ServerProfile((model.profile or {}).get("max_input_tokens"), parallel=True)
-    key = _key(model)
-    asked, profile = _PROFILES.get(key, (0.0, ServerProfile()))
-    if key not in _PROFILES or time.monotonic() > asked + KEEP_SECONDS:
-        with _alone(address, profile) as free:
+    known = known_of(model)
+    if time.monotonic() > known.asked + KEEP_SECONDS:
+        with _alone(address, known.profile) as free:
             told = _ask(model) if free else None
         if told is not None:
-            profile = told
-            _PROFILES[key] = time.monotonic(), told
-    return profile if profile.context else replace(profile, context=_LEARNED.get(key))
-
-
-def _key(model: BaseChatOpenAI) -> tuple[str, str]:
-    return str(model.openai_api_base), model.model_name
-
-
-def learn_context(model: BaseChatOpenAI, length: int) -> None:
-    """Keep the context that a server named when it refused a prompt, for one that does not tell it when it is asked."""
-    _LEARNED[_key(model)] = length
+            known.profile, known.asked = told, time.monotonic()
+    return known.profile if known.profile.context else replace(known.profile, context=known.context)
 
 
 def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
@@ -240,18 +243,14 @@ def _size(reply: object, *path: str) -> int | None:
 
 def forms(model: BaseChatOpenAI) -> Sequence[str]:
     """The forms to try, beginning with the one that this server took before."""
-    return FORMS[FORMS.index(_ACCEPTED.get(_key(model), FORMS[0])) :]
+    form = known_of(model).form
+    return FORMS if form is None else FORMS[FORMS.index(form) :]
 
 
 def refusals(model: BaseChatOpenAI, form: str) -> Sequence[int]:
     """The status that says that the server may not take a form."""
-    took = form == _ACCEPTED.get(_key(model))
+    took = form == known_of(model).form
     return [status for status in REFUSALS if form and not (took and status in FAILED)]
-
-
-def remember_form(model: BaseChatOpenAI, form: str) -> None:
-    """Begin with this form from now on."""
-    _ACCEPTED[_key(model)] = form
 
 
 def response_format(form: str, schema: Mapping[str, Any], *, openai: bool) -> dict[str, Any]:

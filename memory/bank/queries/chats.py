@@ -6,7 +6,7 @@ from datetime import datetime
 
 from memory import named_queries
 from memory.bank import rows
-from memory.bank.bank import SESSION, Bank
+from memory.bank.bank import Bank
 from memory.types import Memory, Session
 
 SQL = named_queries(__file__)
@@ -40,7 +40,7 @@ def change_chat(bank: Bank, chat: Session, **columns: str | int) -> None:
 
 def last_chat(bank: Bank) -> Session | None:
     """The chat in which something was said last."""
-    return _session(bank, "last_chat", {})
+    return next(iter(bank.read_sessions(SQL["last_chat"], {})), None)
 
 
 def find_chat(bank: Bank, chat_id: str, persona_id: int | None = None) -> Session | None:
@@ -48,12 +48,7 @@ def find_chat(bank: Bank, chat_id: str, persona_id: int | None = None) -> Sessio
 
     Two imports may name their conversations alike.
     """
-    return _session(bank, "find_chat", {"chat": chat_id, "persona": persona_id})
-
-
-def _session(bank: Bank, clauses: str, values: Mapping[str, object]) -> Session | None:
-    with bank.reading() as db:
-        return next((rows.session(row) for row in db.query(f"{SESSION} {SQL[clauses]}", dict(values))), None)
+    return next(iter(bank.read_sessions(SQL["find_chat"], {"chat": chat_id, "persona": persona_id})), None)
 
 
 def citations(bank: Bank, session_id: int) -> Mapping[int, Mapping[int, int]]:

@@ -15,7 +15,7 @@ from sqlite_utils import Database
 from memory import named_queries
 from memory.bank.queries.memories import known_to, persona_list, visible_personas
 from memory.bank.rows import format_time, json_list
-from memory.errors import MemoirError, UnknownMemory, UnknownPersona
+from memory.errors import MemoirError, UnknownMemory
 
 FIELD_SEPARATOR = 0xE000
 """A private-use character that is neither a letter nor a space, so that no match spans two columns."""
@@ -56,13 +56,13 @@ def select_everything(db: Database, persona_id: int) -> Selection:
     """Select a persona and all its rows.
 
     Raises:
-        UnknownPersona: it is not there.
+        MemoirError: it is not there.
     """
     memories, sessions = (
         _ids(db, f"SELECT id FROM {table} WHERE persona_id = ?", persona_id) for table in ("memories", "sessions")
     )
     if not (personas := _ids(db, "SELECT id FROM personas WHERE id = ?", persona_id)):
-        raise UnknownPersona(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
+        raise MemoirError(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
     return Selection(memories, _ids(db, _TURN_IDS, persona_id), sessions, personas=personas)
 
 

@@ -2,32 +2,22 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Literal
 
 from memory.dates import calendar, rules
-from memory.dates.calendar import DAY, PATTERNS, Stretch, Tense, run_of_days, unit_at
-from memory.dates.rules import Match, Resolve, compile_pattern
+from memory.dates.calendar import DAY, Stretch, Tense, run_of_days, unit_at
+from memory.dates.rules import Match, Resolve, compile_rules
 
 Change = Callable[[Match, Stretch], Stretch | None]
 Wrap = Callable[[Match, Resolve], Resolve]
 
 
-@dataclass(frozen=True, slots=True)
-class Modifier:
-    """A pattern next to a time, the kind of time it applies to, and how it changes the time's resolver.
+def transforming(change: Change) -> Wrap:
+    """Turn a function of a modifier and a stretch into one of a modifier and a resolver.
 
     The new resolver returns None for a stretch that the modifier does not apply to ("early" and a day).
     """
-
-    pattern: re.Pattern[str]
-    wrap: Wrap
-    kind: Literal["any", "recurring", "count"]
-
-
-def transforming(change: Change) -> Wrap:
-    """Turn a function of a modifier and a stretch into one of a modifier and a resolver."""
 
     def wrap(match: Match, resolve: Resolve) -> Resolve:
         def changed(now: datetime, tense: Tense) -> Stretch | None:
@@ -68,7 +58,8 @@ def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
 
 
 def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
-    nth, unit = rules.ordinal_of(match["nth"]), match["unit"].lower()
+    nth = rules.ORDINALS.get(match["nth"].lower()) or int(re.sub(r"\D", "", match["nth"]))
+    unit = match["unit"].lower()
     count = rules.count_of(match["count"])[1] if match["count"] else 1
     weekday = _first_weekday(unit)
     if weekday is not None:
@@ -172,14 +163,7 @@ def mark_vague(match: Match, stretch: Stretch) -> Stretch:
     return replace(stretch, sure=False)
 
 
-def _compile(table: str, begins: str, ends: str) -> tuple[Modifier, ...]:
-    wraps = {within_unit.__name__: within_unit}
-    return tuple(
-        Modifier(
-            compile_pattern(f"{begins}(?:{pattern}){ends}"), wraps.get(name) or transforming(globals()[name]), kind
-        )
-        for name, kind, pattern in PATTERNS["rules"][table]
-    )
-
-
-PREFIXES, SUFFIXES = _compile("prefixes", r"(?<!\w)", r"\Z"), _compile("suffixes", "", r"(?!\w)")
+_CHANGES = (third_of, nth_part_of, neighbour_of, distance_from, part_of_day_of, clock_time_of, mark_vague)
+_WRAPS = {"within_unit": within_unit, **{change.__name__: transforming(change) for change in _CHANGES}}
+PREFIXES = compile_rules("prefixes", _WRAPS, end=r"\Z")
+SUFFIXES = compile_rules("suffixes", _WRAPS, start="", end=r"(?!\w)")

@@ -1,11 +1,12 @@
 """Rules for English times: dates, weekdays, months, seasons, holidays, years, and what is told from now ("last week").
 
-Absolute dates go to `dateparser` (`memory.dates.absolute`). A name without a year is resolved here, because the
+Absolute dates go to `dateparser` (`memory.dates.rules`). A name without a year is resolved here, because the
 result is a span and depends on "last", "this" and "next", of which the library reads only some ("last Friday", not
 "last March").
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -79,24 +80,24 @@ def read_month(match: Match) -> Resolve | None:
 
 def read_season(match: Match) -> Resolve | None:
     """Read "summer 2021", "last summer", "in the summer"."""
-    name, which = match["name"].lower(), rules.choice_of(match["which"])
-    if match["year"]:
-        return rules.fixed(calendar.season(int(match["year"]), name))
     led = match["which"] or rules.before("time_preposition", match)
-    if not led or is_habit(match) or rules.after("not_a_season", match):
-        return None
-    return rules.yearly(lambda year: calendar.season(year, name), which)
+    is_time = bool(led) and not rules.after("not_a_season", match)
+    return _of_year(match, partial(calendar.season, name=match["name"].lower()), is_time=is_time)
 
 
 def read_holiday(match: Match) -> Resolve | None:
     """Read "Christmas 2021", "last Easter", "at Christmas"."""
-    name, which = re.sub("['’]", "", match["name"].lower()), rules.choice_of(match["which"])
-    if match["year"]:
-        return rules.fixed(calendar.holiday(int(match["year"]), name))
+    name = re.sub("['’]", "", match["name"].lower())
     led = rules.before("time_preposition", match) or rules.before("before_a_holiday", match)
-    if not (led or match["which"] or " " in name) or is_habit(match) or rules.after("not_a_holiday", match):
-        return None
-    return rules.yearly(lambda year: calendar.holiday(year, name), which)
+    is_time = bool(led or match["which"] or " " in name) and not rules.after("not_a_holiday", match)
+    return _of_year(match, partial(calendar.holiday, name=name), is_time=is_time)
+
+
+def _of_year(match: Match, of_year: Callable[[int], Stretch], *, is_time: bool) -> Resolve | None:
+    """Resolve to that of the year which is named, or of the one that "last" or the tense chooses, if it is a time."""
+    if match["year"]:
+        return rules.fixed(of_year(int(match["year"])))
+    return rules.yearly(of_year, rules.choice_of(match["which"])) if is_time and not is_habit(match) else None
 
 
 def read_weekday(match: Match) -> Resolve | None:

@@ -89,18 +89,18 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     yield PersonaDraft(clean(title))
     yield ambiguity
     log = ChatLog(skips)
-    for message in _read_messages(path, skips):
-        said_at = message.stamp.moment(order)
-        text, reason = text_and_skip_reason(message.speaker, "\n".join(message.lines))
+    for stamp, speaker, written, place in _read_messages(path, skips):
+        said_at = stamp.moment(order)
+        text, reason = text_and_skip_reason(speaker, written)
         if reason:
-            yield Skip(message.place, reason)
+            yield Skip(place, reason)
         if said_at is None:
-            yield Skip(message.place, f"{message.stamp.text} is not a date as this file writes dates; kept without one")
+            yield Skip(place, f"{stamp.text} is not a date as this file writes dates; kept without one")
         elif fault := date_problem(said_at):
-            yield Skip(message.place, fault)
+            yield Skip(place, fault)
         if text:
-            turn = TurnDraft(message.speaker, roles.role_of(message.speaker), text, said_at, message.stamp.text)
-            yield from log.add(turn, message.place)
+            turn = TurnDraft(speaker, roles.role_of(speaker), text, said_at, stamp.text)
+            yield from log.add(turn, place)
         yield None
     yield from log.finish()
     yield roles.guess_at("the file")
@@ -201,36 +201,26 @@ class DateOrders:
         return best, Skip(f"line {self.first_told_apart}", doubt)
 
 
-@dataclass(slots=True)
-class _Message:
-    """A message, which may have several lines; `size` is the number of characters after the first."""
-
-    stamp: MessageTime
-    speaker: str
-    place: str
-    lines: list[str]
-    size: int = 0
-
-
-def _read_messages(path: Source, skips: list[Skip]) -> Iterator[_Message]:
-    """Join the lines of a file to messages; a very long one is handed over in parts."""
-    message: _Message | None = None
+def _read_messages(path: Source, skips: list[Skip]) -> Iterator[tuple[MessageTime, str, str, str]]:
+    """The time, speaker, text and place of each message, which may have several lines; of a very long one, in parts."""
+    stamp: MessageTime | None = None
+    speaker, place, lines, size = "", "", list[str](), 0
     for line in read_lines(path, skips):
-        if stamp := read_message_time(line.text):
-            if message:
-                yield message
-            speaker, text = split_speaker(stamp.rest)
-            message = _Message(stamp, speaker, line.place, [text])
-        elif message:
-            message.lines.append(line.text)
-            message.size += len(line.text)
-            if message.size > MAX_CHARACTERS:
-                yield message
-                message = _Message(message.stamp, message.speaker, line.place, [])
+        began = read_message_time(line.text)
+        if stamp and (began or size > MAX_CHARACTERS):
+            yield stamp, speaker, "\n".join(lines), place
+            place, lines, size = line.place, [], 0
+        if began:
+            stamp, place = began, line.place
+            speaker, text = split_speaker(began.rest)
+            lines.append(text)
+        elif stamp:
+            lines.append(line.text)
+            size += len(line.text)
         elif line.text.strip():
             skips.append(Skip(line.place, "text before the first message"))
-    if message:
-        yield message
+    if stamp:
+        yield stamp, speaker, "\n".join(lines), place
 
 
 def split_speaker(rest: str) -> tuple[str, str]:

@@ -145,7 +145,8 @@ class Index:
 
     def dense_scores(self, queries: Vectors) -> "DenseScores":
         """The nearness of every memory to each query vector; `queries` has shape (queries, d)."""
-        rotated = [part.vectors.rotate(queries) for part in self.segments]
+        bases = [part.vectors.basis for part in self.segments]
+        rotated = [np.asarray(queries @ basis) if basis.size else queries for basis in bases]
         coarse = np.empty((len(queries), len(self)), dtype=np.float32)
 
         def scan(part: Segment, start: int, rotated_queries: Vectors) -> None:

@@ -1,8 +1,7 @@
 """An inverted index (which rows contain which terms), and BM25 over it.
 
 BM25: Robertson & Zaragoza 2009, k1 = 1.2, b = .75; idf = ln((N - n + .5) / (n + .5)) over one persona's memories,
-floored at 1e-6, so that a word in most memories still counts for something. `reference_bm25` computes the same by
-`rank-bm25`.
+floored at 1e-6, so that a word in most memories still counts for something. A test compares it with `rank-bm25`.
 
     texts      ["ann sail", "bo", "sail sail"]        n = 3 rows
     terms      [code(ann), code(bo), code(sail)]      ascending, shape (3,)
@@ -14,7 +13,7 @@ floored at 1e-6, so that a word in most memories still counts for something. `re
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -149,22 +148,3 @@ def frequencies(
             counts += [np.count_nonzero(of_part[part.rows[at]]) for at in slices]
         start += len(part.lengths)
     return [int(count) for count in counts]
-
-
-def reference_bm25(documents: list[list[str]], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """BM25 of each document, given as its terms, for each query; shape (queries, documents).
-
-    Computed by the `rank-bm25` package at linear cost: what `bm25` is checked against.
-    """
-    if not any(documents):  # the mean length would be zero
-        return np.zeros((len(queries), len(documents)))
-    from rank_bm25 import BM25Okapi
-
-    class Okapi(BM25Okapi):  # type: ignore[misc]  # the package has no types
-        """rank-bm25's Okapi with our idf, so that no common word scores below zero."""
-
-        def _calc_idf(self, nd: Mapping[str, int]) -> None:
-            self.idf = {word: idf(self.corpus_size, containing) for word, containing in nd.items()}
-
-    okapi = Okapi(documents, k1=K1, b=B)
-    return np.array([okapi.get_scores(list(query)) for query in queries], dtype=np.float64)
