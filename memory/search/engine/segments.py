@@ -207,16 +207,6 @@ def column(parts: Sequence[Segment], name: str) -> NDArray[Any]:
     return np.concatenate([getattr(columns, name) for columns in (_NO_ROWS, *(part.columns for part in parts))])
 
 
-def merge(first: Segment, second: Segment) -> Segment:
-    """Two unpacked segments as one."""
-    return Segment(
-        Columns.concatenate([first.columns, second.columns]),
-        Postings.merge(first.postings, second.postings),
-        np.concatenate([first.embedded, second.embedded]),
-        SegmentVectors.unpacked(np.concatenate([first.vectors.head, second.vectors.head])),
-    )
-
-
 def read_rows(
     db: Database, persona_id: int, model: str, dimensions: int, after: int, before: int, max_rows: int = MAX_ROWS
 ) -> Iterator[Segment]:
