@@ -106,6 +106,7 @@ class Settings(BankSettings):
         description="how finished chats are learned from: auto (the chat model, if any; imports by rules), rules, llm "
         "or none",
     )
+    ranker: Literal["postings", "rank-bm25"] = Field("postings", description="engine that scores words")
     k: int = Field(10, ge=1, le=200, description="most candidates of each store")
     dense_weight: float = Field(
         _SEARCH.dense_weight, ge=0, le=1, description="share of meaning in the score; the rest is for words"

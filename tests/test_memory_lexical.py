@@ -4,25 +4,17 @@ import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from rank_bm25 import BM25Okapi
 
 from memory.bank.bank import Bank
+from memory.bank.queries.indexing import index_terms
 from memory.search import tokens
 from memory.search.engine.index import IndexCache
-from memory.search.engine.postings import K1, B, idf
+from memory.search.engine.postings import reference_bm25
 from memory.types import MemoryDraft, PersonaDraft
 
 
-class Okapi(BM25Okapi):
-    """rank-bm25's Okapi with our idf, so that no common word scores below zero."""
-
-    def _calc_idf(self, nd):
-        self.idf = {word: idf(self.corpus_size, containing) for word, containing in nd.items()}
-
-
 def reference(db, persona_id, query):
-    rows = db.conn.execute("SELECT terms FROM memories WHERE persona_id = ? ORDER BY id", (persona_id,))
-    return Okapi([terms.split() for (terms,) in rows], k1=K1, b=B).get_scores(query)
+    return reference_bm25(index_terms(db, [persona_id]), [query])[0]
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +82,7 @@ def test_memories_without_a_word_score_nothing(bank):
     bank.add_memories(silent.id, [MemoryDraft("world", "🙂"), MemoryDraft("world", "🌊")])
     with bank.reading() as db:
         assert index(db, silent.id).lexical_scores([["w1x"]]).tolist() == [[0, 0]]
+        assert reference(db, silent.id, ["w1x"]).tolist() == [0, 0]
 
 
 def test_a_persona_is_searched_alone(bank):

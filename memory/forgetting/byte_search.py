@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from memory.importers.reading.source import Source
@@ -26,7 +27,7 @@ CHUNK_BYTES = 1 << 24
 FEW_TEXTS = 8
 """Up to so many texts are found sooner one by one."""
 
-KEY_BYTES = 8
+MAX_KEY_BYTES = 8
 """Bytes of a text that are compared as one 64-bit number before the text is compared in full."""
 
 
@@ -46,31 +47,43 @@ def find_in_file(path: "Source", texts: Collection[str]) -> set[str]:
 
 
 class _TextSearch:
-    """Finds long texts by their first two bytes, then by eight, then in full; few places pass each step.
+    """Finds texts by their first two bytes, then by up to eight, then in full; few places pass each step.
 
-    For `b"lamplight"` and `b"lakeside"` in `b"a lakeside"`: the eight bytes at 2 begin like both, and are the second.
+    For `b"lamp"` and `b"lake"` in `b"a lake"`: the pair "la" occurs at 2, the four bytes there are "lake", found.
     """
 
     def __init__(self, texts: Collection[bytes]) -> None:
-        self._one_by_one = [text for text in texts if len(texts) <= FEW_TEXTS or len(text) < KEY_BYTES]
+        self._all = texts
+        self._width = min(MAX_KEY_BYTES, *map(len, texts))
         self._by_key: dict[int, list[bytes]] = {}
-        for text in set(texts).difference(self._one_by_one):
-            self._by_key.setdefault(int.from_bytes(text[:KEY_BYTES], "little"), []).append(text)
-        self._keys = np.array(sorted(self._by_key), dtype=np.uint64)
         self._is_start = np.zeros(1 << 16, dtype=np.bool_)
-        self._is_start[(self._keys & 0xFFFF).astype(np.intp)] = True
+        for text in texts:
+            self._is_start[int.from_bytes(text[:2], "little")] = True
+            self._by_key.setdefault(int.from_bytes(text[: self._width], "little"), []).append(text)
+        self._keys = np.array(sorted(self._by_key), dtype=np.uint64)
 
     def find_in(self, window: bytes) -> set[bytes]:
         """The texts that occur in these bytes."""
-        found = {text for text in self._one_by_one if text in window}
-        for offset in range(min(KEY_BYTES, len(window)) if self._by_key else 0):
-            keys = np.frombuffer(window, "<u8", (len(window) - offset) // KEY_BYTES, offset)
+        if len(self._all) <= FEW_TEXTS:
+            return {text for text in self._all if text in window}
+        array = np.frombuffer(window, dtype=np.uint8)
+        found: set[bytes] = set()
+        for offset in (0, 1):
+            pairs = np.frombuffer(window, dtype="<u2", offset=offset, count=max(0, (len(window) - offset) // 2))
             # NumPy takes by its native index type twice as fast.
-            places = np.flatnonzero(self._is_start.take((keys & 0xFFFF).astype(np.intp)))
-            for place in places[np.isin(keys[places], self._keys)].tolist():
-                texts = self._by_key[int(keys[place])]
-                found.update(text for text in texts if window.startswith(text, KEY_BYTES * place + offset))
+            places = np.flatnonzero(self._is_start.take(pairs.astype(np.intp))) * 2 + offset
+            places = places[places <= len(window) - self._width]
+            keys = self._keys_at(array, places)
+            is_key = np.isin(keys, self._keys)
+            for place, key in zip(places[is_key].tolist(), keys[is_key].tolist(), strict=True):
+                found.update(text for text in self._by_key[key] if window.startswith(text, place))
         return found
+
+    def _keys_at(self, array: NDArray[np.uint8], places: NDArray[np.intp]) -> NDArray[np.uint64]:
+        keys = np.zeros(len(places), dtype=np.uint64)
+        for nth in range(self._width):
+            keys |= array[places + nth].astype(np.uint64) << np.uint64(8 * nth)
+        return keys
 
 
 if __name__ == "__main__":

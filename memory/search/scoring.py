@@ -51,6 +51,7 @@ class SearchSettings:
     speaker: float = 0.4
     time: float = 0.3
     neighbours: float = 0.3
+    ranker: str = "postings"
     depth: int = 0
 
 

@@ -17,7 +17,7 @@ from memory.bank.queries.memories import memories_by_id, visible_personas
 from memory.bank.rows import clean
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine.index import DenseScores, Index, IndexCache, Mask, Rows
-from memory.search.engine.postings import term_code
+from memory.search.engine.postings import reference_bm25, term_code
 from memory.search.engine.segments import MAX_ROWS
 from memory.search.names import possible_names
 from memory.search.scoring import DIALOGUE, Breakdown, Candidates, Scores, SearchSettings, Subject, overlapping, score
@@ -132,6 +132,8 @@ class Searcher:
         queries = [query_terms(view.text) for view in views]
         if settings.dense_weight == 1:
             lexical = np.zeros((len(queries), len(index)))
+        elif settings.ranker == "rank-bm25":
+            lexical = reference_bm25(indexing.index_terms(db, visible_personas(db, persona_id)), queries)
         else:
             lexical = index.lexical_scores(queries, as_of)
         dense = index.dense_scores(np.stack([view.vector for view in views]))

@@ -45,6 +45,12 @@ def persona_ids(db: Database) -> list[int]:
     return [persona_id for (persona_id,) in db.conn.execute("SELECT id FROM personas")]
 
 
+def index_terms(db: Database, personas: Sequence[int]) -> list[list[str]]:
+    """The index terms of each memory of personas, of one after the other in order of id."""
+    query = "SELECT terms FROM memories WHERE persona_id = ? ORDER BY id"
+    return [str(terms).split() for persona in personas for (terms,) in db.conn.execute(query, (persona,))]
+
+
 def pinned_ids(db: Database, persona_id: int, limit: int) -> list[int]:
     """Ids of at most `limit` memories that the user pinned."""
     query = "SELECT id FROM memories WHERE persona_id = ? AND pinned LIMIT ?"

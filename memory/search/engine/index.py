@@ -38,7 +38,7 @@ CACHE_BYTES = 1 << 30
 """For all indexes together; the one in use is kept whatever its size (a million packed memories take nine tenths)."""
 
 MAX_UNPACKED_ROWS = 1 << 13
-"""Rows of an unpacked segment at most: it is copied when its memories get their vectors, and read again as it grows."""
+"""Rows of an unpacked segment at most: it is copied when its memories get their vectors."""
 
 PARALLEL_ROWS = 1 << 18
 """From so many rows on several threads scan them; below, sharing the work costs more than it saves."""
@@ -145,8 +145,7 @@ class Index:
 
     def dense_scores(self, queries: Vectors) -> "DenseScores":
         """The nearness of every memory to each query vector; `queries` has shape (queries, d)."""
-        bases = [part.vectors.basis for part in self.segments]
-        rotated = [np.asarray(queries @ basis) if basis.size else queries for basis in bases]
+        rotated = [part.vectors.rotate(queries) for part in self.segments]
         coarse = np.empty((len(queries), len(self)), dtype=np.float32)
 
         def scan(part: Segment, start: int, rotated_queries: Vectors) -> None:
@@ -290,9 +289,9 @@ class IndexCache:
         parts[:0] = self._read(db, gap.persona_id, gap.after, first)
         for new in self._read(db, gap.persona_id, parts[-1].span[1] if parts else first, gap.before):
             parts.append(new)
-            # Small ones are read again as one, so that there are few and each row is read a dozen times at most.
+            # Small ones are merged, so that there are few and each row is copied a dozen times at most.
             while len(parts) > 1 and len(parts[-2]) <= min(2 * len(parts[-1]), MAX_UNPACKED_ROWS - len(parts[-1])):
-                parts[-2:] = self._read(db, gap.persona_id, parts[-2].span[0] - 1, parts[-1].span[1] + 1)
+                parts[-2:] = [segments.merge(*parts[-2:])]
         return parts
 
 

@@ -22,7 +22,8 @@ from memory.bank.bank import Bank
 from memory.bank.queries import indexing
 from memory.bank.queries.indexing import BankState
 from memory.search.engine import segments
-from memory.search.engine.segments import MAX_ROWS, Segment, SegmentVectors
+from memory.search.engine.segments import MAX_ROWS, Segment
+from memory.search.engine.vectors import SegmentVectors
 
 MIN_ROWS = 256
 """Memories worth packing: fewer are read as fast row by row."""

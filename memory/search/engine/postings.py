@@ -1,7 +1,8 @@
 """An inverted index (which rows contain which terms), and BM25 over it.
 
 BM25: Robertson & Zaragoza 2009, k1 = 1.2, b = .75; idf = ln((N - n + .5) / (n + .5)) over one persona's memories,
-floored at 1e-6, so that a word in most memories still counts for something. A test compares it with `rank-bm25`.
+floored at 1e-6, so that a word in most memories still counts for something. `reference_bm25` computes the same by
+`rank-bm25`.
 
     texts      ["ann sail", "bo", "sail sail"]        n = 3 rows
     terms      [code(ann), code(bo), code(sail)]      ascending, shape (3,)
@@ -13,7 +14,7 @@ floored at 1e-6, so that a word in most memories still counts for something. A t
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -54,21 +55,51 @@ class Postings:
         split = [text.split() for text in texts]
         lengths = np.array([len(terms) for terms in split], dtype=np.uint32)
         codes = np.fromiter((term_code(term) for terms in split for term in terms), np.uint64, int(lengths.sum()))
-        order = np.argsort(codes, kind="stable")
-        codes, rows = codes[order], np.repeat(np.arange(len(split)), lengths)[order]
-        is_first = np.ones(len(codes), dtype=np.bool_)
-        is_first[1:] = (codes[1:] != codes[:-1]) | (rows[1:] != rows[:-1])
-        at = np.flatnonzero(is_first)
-        terms, first = np.unique(codes[at], return_index=True)
-        starts = np.append(first, len(at)).astype(np.uint32)
-        counts = np.minimum(np.diff(at, append=len(codes)), np.iinfo(np.uint16).max).astype(np.uint16)
-        return cls(terms, starts, rows[at].astype(np.uint16), counts, lengths)
+        rows = np.repeat(np.arange(len(split)), lengths)
+        return _build(codes, rows, np.ones(len(codes), dtype=np.int64), lengths)
+
+    @classmethod
+    def merge(cls, first: "Postings", second: "Postings") -> "Postings":
+        """The index of the rows of `first`, followed by those of `second`."""
+        (first_codes, first_rows, first_counts) = first._occurrences()
+        (second_codes, second_rows, second_counts) = second._occurrences()
+        return _build(
+            np.concatenate([first_codes, second_codes]),
+            np.concatenate([first_rows, second_rows + len(first.lengths)]),
+            np.concatenate([first_counts, second_counts]),
+            np.concatenate([first.lengths, second.lengths]),
+        )
+
+    def _occurrences(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+        """(term code, row, count) of every term in every row, ordered by term and row."""
+        codes = np.repeat(self.terms, np.diff(self.starts))
+        return codes, self.rows.astype(np.int64), self.counts.astype(np.int64)
 
     def look_up(self, codes: Sequence[int]) -> list[slice]:
         """Where in `rows` and `counts` each of the terms of these codes is; an empty slice if nowhere."""
         code_array = np.array(codes, dtype=np.uint64)
         first, end = (self.starts[np.searchsorted(self.terms, code_array, side)] for side in ("left", "right"))
         return [slice(*bounds) for bounds in zip(first.tolist(), end.tolist(), strict=True)]
+
+
+def _build(
+    codes: NDArray[np.uint64], rows: NDArray[np.int64], counts: NDArray[np.int64], lengths: NDArray[np.uint32]
+) -> Postings:
+    """Postings of (code, row, count) triples whose rows ascend for each code; equal pairs are added up."""
+    order = np.argsort(codes, kind="stable")
+    codes, rows = codes[order], rows[order]
+    is_first = np.ones(len(codes), dtype=np.bool_)
+    is_first[1:] = (codes[1:] != codes[:-1]) | (rows[1:] != rows[:-1])
+    at = np.flatnonzero(is_first)
+    terms, starts = np.unique(codes[at], return_index=True)
+    sums = np.add.reduceat(counts[order], at) if len(at) else counts
+    return Postings(
+        terms,
+        np.append(starts, len(at)).astype(np.uint32),
+        rows[at].astype(np.uint16),
+        np.minimum(sums, np.iinfo(np.uint16).max).astype(np.uint16),
+        lengths,
+    )
 
 
 def bm25(
@@ -118,3 +149,22 @@ def frequencies(
             counts += [np.count_nonzero(of_part[part.rows[at]]) for at in slices]
         start += len(part.lengths)
     return [int(count) for count in counts]
+
+
+def reference_bm25(documents: list[list[str]], queries: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """BM25 of each document, given as its terms, for each query; shape (queries, documents).
+
+    Computed by the `rank-bm25` package at linear cost: what `bm25` is checked against.
+    """
+    if not any(documents):  # the mean length would be zero
+        return np.zeros((len(queries), len(documents)))
+    from rank_bm25 import BM25Okapi
+
+    class Okapi(BM25Okapi):  # type: ignore[misc]  # the package has no types
+        """rank-bm25's Okapi with our idf, so that no common word scores below zero."""
+
+        def _calc_idf(self, nd: Mapping[str, int]) -> None:
+            self.idf = {word: idf(self.corpus_size, containing) for word, containing in nd.items()}
+
+    okapi = Okapi(documents, k1=K1, b=B)
+    return np.array([okapi.get_scores(list(query)) for query in queries], dtype=np.float64)
