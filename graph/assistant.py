@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A node has written a line of the trace."""
-
-    line: TraceLine
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """An answered message: the reading, the hits and times behind it, what was stored, and the trace."""
 
@@ -48,7 +41,7 @@ class Answer:
     trace: tuple[TraceLine, ...]
 
 
-Event = Step | Token | Answer
+Event = TraceLine | Token | Answer
 
 
 class Assistant:
@@ -101,7 +94,7 @@ class Assistant:
                             state.update(update)
                             for line in update.get("trace", ()):
                                 trace.append(line)
-                                yield Step(line)
+                                yield line
             except (Stopped, asyncio.CancelledError, GeneratorExit) as ended:
                 # A thread that is writing to the bank already may delay this; it must not be cancelled a second time.
                 await asyncio.shield(asyncio.to_thread(persist_interrupted, state, self.services.bank))

@@ -271,14 +271,6 @@ class ReaderOutput:
     more: tuple[TraceLine, ...] = ()
 
 
-class ReaderFailed(Exception):  # another reader takes over
-    """A reader gave no reading, because of its `__cause__`; it still cost these tokens."""
-
-    def __init__(self, tokens: Mapping[str, int]) -> None:
-        super().__init__()
-        self.tokens = tokens
-
-
 class Stopped(Exception):  # the user wants no more; nobody sees it
     """A reply was stopped before it was all there."""
 

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +42,8 @@ MAX_CELL = 220
 """Characters of a memory that a table shows."""
 
 
-def format_day(moment: datetime | None) -> str:
-    """Write a day in the moment's own zone: "13 May 2026"; empty for None."""
+def format_day(moment: date | None) -> str:
+    """Write a day, of a moment in its own zone: "13 May 2026"; empty for None."""
     return f"{moment.day} {moment:%B %Y}" if moment else ""
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from graph.assistant import Answer, Assistant, Step
-from graph.state import Token
+from graph.assistant import Answer, Assistant
+from graph.state import Token, TraceLine
 from memory.bank import connection
 from memory.bank.bank import Bank
 from memory.search import indexer
@@ -23,10 +23,10 @@ def test_steps_come_first_then_the_answer_in_words_then_as_a_whole(marlow):
     events = events_of(Assistant(marlow.services), marlow.asks(QUESTION))
     kinds = [type(event).__name__ for event in events]
     token = kinds.index("Token")
-    assert kinds == ["Step"] * token + ["Token", "Step", "Step", "Answer"]
+    assert kinds == ["TraceLine"] * token + ["Token", "TraceLine", "TraceLine", "Answer"]
     answer = events[-1]
     assert "".join(e.text for e in events if isinstance(e, Token)) == answer.reading.answer
-    assert tuple(e.line for e in events if isinstance(e, Step)) == answer.trace
+    assert tuple(e for e in events if isinstance(e, TraceLine)) == answer.trace
     assert answer.stored.turns == 2
 
 
@@ -181,7 +181,7 @@ def test_events_end_without_an_answer_once_they_are_stopped(marlow, begun):
             stop.set()
         return events
 
-    assert [type(event) for event in asyncio.run(stopped())] == [Step] * begun
+    assert [type(event) for event in asyncio.run(stopped())] == [TraceLine] * begun
     assert [t.text for t in chat_turns(marlow)] == ["I planted a quince tree."]
     assert "I planted a quince tree." in {m.text for m in marlow.services.bank.memories(marlow.persona.id)}
 
@@ -190,8 +190,8 @@ def test_a_chat_that_is_broken_off_once_it_is_stored_is_not_stored_again(marlow)
     bank = marlow.services.bank
     before = bank.counts(marlow.persona.id)["turns"]
     ask = marlow.asks("I planted a quince tree.")
-    *_, last = events_until(Assistant(marlow.services), ask, lambda e: isinstance(e, Step) and e.line.node == "persist")
-    assert last.line.node == "persist"
+    *_, last = events_until(Assistant(marlow.services), ask, lambda e: isinstance(e, TraceLine) and e.node == "persist")
+    assert last.node == "persist"
     assert bank.counts(marlow.persona.id)["turns"] == before + 2
 
 

@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from graph.assistant import Answer, Assistant, Step
+from graph.assistant import Answer, Assistant
 from graph.replies.phrases import NEWS, manner
+from graph.state import TraceLine
 from memory.bank.queries.deletion import select_session
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
@@ -58,7 +59,7 @@ def test_what_is_said_while_another_window_forgets_a_chat_is_answered_and_kept(q
 
     async def answered():
         async for event in Assistant(quill.services).stream(quill.asks(FEELING)):
-            if isinstance(event, Step) and event.line.node == "retrieve":
+            if isinstance(event, TraceLine) and event.node == "retrieve":
                 forget_selected(bank, [persona], select_session(gone.id))
         assert isinstance(event, Answer)
         return event.reading

@@ -1,7 +1,7 @@
 """The registry of facts of users: how each is told, written down, said to its user and asked for."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -64,21 +64,19 @@ def kind_of(relation: Relation | None, store: Store) -> FactKind | None:
     return FACTS.get("favourite {kind}" if relation.name.startswith("favourite ") else relation.name)
 
 
-def _forms(*fields: str) -> Iterator[Form]:
-    for relation, kind in FACTS.items():
-        for field in fields:
-            for source in getattr(kind, field):
-                dated, ends = field in ("since", "ended"), field in ("ended", "former")
-                yield Form(pattern(source), relation, kind, dated=dated, given=field == "given", ends=ends)
-
-
 @cache
 def forms() -> tuple[Form, ...]:
-    """The forms in which facts are stated, for sentences in plain words. The first call compiles them: .3 s."""
-    return tuple(_forms("told", "since", "given"))
-
-
-@cache
-def ending_forms() -> tuple[Form, ...]:
-    """The forms in which facts end, for sentences in plain words."""
-    return tuple(_forms("ended", "former"))
+    """The forms in which facts are stated or end, for sentences in plain words. The first call compiles them: .3 s."""
+    return tuple(
+        Form(
+            pattern(source),
+            relation,
+            kind,
+            dated=field in ("since", "ended"),
+            given=field == "given",
+            ends=field in ("ended", "former"),
+        )
+        for relation, kind in FACTS.items()
+        for field in ("told", "since", "given", "ended", "former")
+        for source in getattr(kind, field)
+    )

@@ -135,13 +135,11 @@ def _wrong_words(wrong: str, memory: Memory) -> re.Match[str] | None:
     """
     words, about = wrong.split(), frozenset(content_terms(memory.text))
     for end in range(len(words), 0, -1):
-        if about.issuperset(content_terms(" ".join(words[end:]))) and (found := _find(words[:end], memory.text)):
+        named = rf"(?<!\w){re.escape(' '.join(words[:end]))}(?!\w)"
+        found = re.search(named, memory.text, re.IGNORECASE)
+        if found and about.issuperset(content_terms(" ".join(words[end:]))):
             return found
     return None
-
-
-def _find(words: Sequence[str], text: str) -> re.Match[str] | None:
-    return re.search(rf"(?<!\w){re.escape(' '.join(words))}(?!\w)", text, re.IGNORECASE)
 
 
 def _without_repetition(right: str, wrong: str, memory: Memory) -> str:

@@ -28,7 +28,7 @@ from graph.understanding.times import stated_time, times_in
 from memory.bank.relations import YOU, name_user
 from memory.formatting import format_day
 from memory.search.quotes import contains
-from memory.search.tokens import FUNCTION_WORDS, terms, words
+from memory.search.tokens import content, words
 from memory.types import SEMANTIC, LearnedMemory, Memory, MemoryDraft, Quote, Turn
 
 if TYPE_CHECKING:
@@ -311,11 +311,6 @@ def _corrected(draft: MemoryDraft, fact: Memory | MemoryDraft) -> MemoryDraft:
     relation = fact.relation if fact.relation and contains(draft.text, fact.relation.tail) else None
     since = fact.valid_from or fact.said_at
     return replace(draft, store=fact.store, attribute=fact.attribute, relation=relation, valid_from=since)
-
-
-def content(text: str) -> frozenset[str]:
-    """The terms of a text without its function words."""
-    return frozenset(terms(" ".join(word for word in words(text) if word not in FUNCTION_WORDS)))
 
 
 def _summary(text: str, turns: Sequence[SessionTurn]) -> Iterator[LearnedMemory]:

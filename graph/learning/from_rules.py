@@ -23,7 +23,7 @@ from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.queries.listing import stands_alone
 from memory.dates.expressions import TimeExpression
-from memory.types import LearnedMemory, MemoryDraft, Quote, Turn
+from memory.types import LearnedMemory, MemoryDraft, Quote, Turn, TurnDraft
 
 if TYPE_CHECKING:
     from memory.bank.learning_queue import SessionTurn
@@ -56,7 +56,7 @@ def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
     """Learn from the turns of a session; the places in the quotes are those in `turns`."""
     present = frozenset(each.turn.speaker for each in turns)
     own = [(place, sentence) for place, each in enumerate(turns) if each.news for sentence in _own(each.turn.text)]
-    found = acts.packaged().recognise([sentence for _, sentence in own])
+    found = acts.recognise([sentence for _, sentence in own])
     stated = [each for each, said in zip(own, found, strict=True) if not said.only_asks]
     learned = [
         item for place, sentence in stated for item in learn_from_sentence(sentence, turns[place].turn, place, present)
@@ -92,7 +92,9 @@ def stated_facts(
             yield LearnedMemory(fact, quotes)
 
 
-def learn_from_sentence(sentence: str, turn: Turn, place: int, present: Collection[str]) -> Iterator[LearnedMemory]:
+def learn_from_sentence(
+    sentence: str, turn: Turn | TurnDraft, place: int, present: Collection[str]
+) -> Iterator[LearnedMemory]:
     """Learn from one sentence of a turn; of an assistant's turn only what it says about itself."""
     if turn.said_at is None:
         return

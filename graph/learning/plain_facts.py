@@ -6,11 +6,11 @@ sofa") is left out: a fact that is missed can still be found in the dialogue, a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from graph.language.facts import FactKind, Form, ending_forms, forms
+from graph.language.facts import FactKind, Form, forms
 from graph.language.patterns import phrasings
 from graph.understanding.plain_words import capitalise_names, plain_words
 from graph.understanding.sentences import LOWER_CASE_END, split
@@ -29,15 +29,16 @@ LONGEST = 500
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement says about its speaker; none from sentences that ask or are unsure."""
-    return _read(forms(), text, speaker, said_at)
+    return _read(text, speaker, said_at, ends=False)
 
 
 def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement ends; `valid_from` is since when, if it says so."""
-    return _read(ending_forms(), text, speaker, said_at)
+    return _read(text, speaker, said_at, ends=True)
 
 
-def _read(among: Iterable[Form], text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
+def _read(text: str, speaker: str, said_at: datetime, *, ends: bool) -> Iterator[MemoryDraft]:
+    among = [form for form in forms() if form.ends == ends]
     for sentence in split(_FORMS["goes_on"].sub(", ", text), LOWER_CASE_END):
         plain = plain_words(sentence[:LONGEST])
         named = capitalise_names(plain)

@@ -7,7 +7,7 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graph.learning.from_rules import events, own_sentences, stated_facts
+from graph.learning.from_rules import learn_from_sentence, own_sentences
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding import acts
 from graph.understanding.parts import tells
@@ -99,10 +99,9 @@ def exchange(
         turns.append(replace(theirs, recallable=False, cites=relied_on, unsupported=reply.unsupported))
     own = [sentence for statement in statements for sentence in own_sentences(statement)]
     present = (USER, ask.persona.name)
-    learned = [item for sentence in own for item in stated_facts(sentence, USER, ask.as_of, 0, present)]
-    if event is None:  # a turn of several times has none, so that its events tell when each is
-        told = (item for sentence in own for item in events(sentence, ask.text, USER, ask.as_of, 0))
-        learned += [item for item in told if item.memory.event]
+    taught = [item for sentence in own for item in learn_from_sentence(sentence, mine, 0, present)]
+    # A turn of several times has none, so that its events tell when each is.
+    learned = [item for item in taught if item.memory.store != "event" or (event is None and item.memory.event)]
     return SessionDraft(
         tuple(turns),
         ask.as_of,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graph.learning.corrections import revise
-from graph.models.calls import ModelFailed, Unreachable
+from graph.models.calls import Completion, ModelFailed, Unreachable
 from graph.models.faults import UnknownModel
 from graph.models.json_replies import UnusableReply
 from graph.readers import extractive
@@ -24,7 +24,6 @@ from graph.state import (
     Ask,
     Citation,
     Message,
-    ReaderFailed,
     ReaderInput,
     ReaderOutput,
     Reading,
@@ -107,7 +106,7 @@ async def _without_model(
 
 
 def _fallen_back(
-    output: ReaderOutput, notice: str, fault: BaseException | None, why: str, figures: Mapping[str, float]
+    output: ReaderOutput, notice: str, fault: Exception, why: str, figures: Mapping[str, float]
 ) -> ReaderOutput:
     """What was replied by rule, with the notice and the reason that the chat model did not."""
     unreachable = isinstance(fault, (Unreachable, UnknownModel))
@@ -236,18 +235,23 @@ async def _answered(reader_input: ReaderInput) -> ReaderOutput:
     message = reader_input.message
     shown = reader_input.ask.with_choices or message.question.text
     message = replace(message, question=replace(message.question, text=shown))
+    replies: list[Completion] = []
     try:
-        return await chain_of_note.read(replace(reader_input, message=message))
-    except ReaderFailed as failed:
-        fault, tokens = failed.__cause__, failed.tokens
+        return await chain_of_note.read(replace(reader_input, message=message), replies)
+    except (UnusableReply, RejectedAnswer, MemoirError) as failed:
+        fault = failed
     output = await extractive.read(reader_input)
     why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
-    figures = {**tokens, "fallback": 1, "unreadable": int(not isinstance(fault, RejectedAnswer))}
+    figures = {
+        **chain_of_note.cost_of(replies),
+        "fallback": 1,
+        "unreadable": int(not isinstance(fault, RejectedAnswer)),
+    }
     notice = _notice(services.settings.model, fault)
     return _fallen_back(output, notice, fault, f"extractive, because {without_folders(why)}", figures)
 
 
-def _notice(model: str, fault: BaseException | None) -> str:
+def _notice(model: str, fault: Exception) -> str:
     if isinstance(fault, RejectedAnswer):
         return f"The chat model's answer was not used: {fault}. Memoir answered without it."
     if isinstance(fault, UnusableReply):

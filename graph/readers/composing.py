@@ -12,8 +12,9 @@ from graph.replies.facts import state_fact
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.parts import tells
 from graph.understanding.question import Question
-from graph.understanding.times import day_happened, describe_day
+from graph.understanding.times import day_happened
 from memory.dates.expressions import TimeExpression, describe_span
+from memory.formatting import format_day
 from memory.search.tokens import terms
 from memory.types import SEMANTIC, TimeSpan
 
@@ -170,10 +171,10 @@ def why_unanswered(
 
 def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: TimeSpan | None) -> str:
     if reason == "outside the known time" and known is not None:
-        return f"My memories run from {describe_day(known.start)} to {describe_day(known.end)}."
+        return f"My memories run from {format_day(known.start)} to {format_day(known.end)}."
     if reason == "premise contradicted":
         best = max((note for note in notes if note.of_other or note.of_other_time), key=lambda note: note.relevance)
-        when = describe_span(best.when) if best.when is not None else describe_day(best.memory.said_at)
+        when = describe_span(best.when) if best.when is not None else format_day(best.memory.said_at)
         quote = clip(best.quote, question, MAX_WORDS // 2)
         origin = "is about someone else" if best.by_user else f"was said by {best.memory.speaker}"
         if not best.of_other:

@@ -11,18 +11,16 @@ all but the word embeddings, which the encoder has.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.embedding import bert, minilm
+from memory.embedding import minilm
 from memory.embedding.bert import Array
 
 if TYPE_CHECKING:
@@ -126,83 +124,44 @@ class LineReader:
     """Reads lines for a question; safe to share among threads. The weights are loaded when it first reads."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._network: _Network | None = None
+        self._network = minilm.TrainedNetwork(path, "line", "ends")
 
-    def load(self) -> _Network:
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The calibration that is stored with the weights."""
+        return Calibration(*self._network.weights["calibration"].tolist())
+
+    def load(self) -> None:
         """Load the weights unless they are loaded."""
-        with self._lock:
-            if self._network is None:
-                self._network = _Network(self._path)
-            return self._network
+        self._network.load()
 
     def read(self, question: str, asked_on: date | None, lines: Sequence[Line]) -> list[LineReading]:
         """Read each of several lines for a question."""
-        network, tokens = self.load(), tokens_of(question, asked_on, lines)
-        batches = list(bert.batches([text.ids for text in tokens]))
-        results = network.pool.map(network.infer, [[tokens[row] for row in rows] for rows in batches])
-        found = {
-            row: one
-            for rows, result in zip(batches, results, strict=True)
-            for row, one in zip(rows, result, strict=True)
-        }
-        return [found[row] for row in range(len(lines))]
-
-    def evidence(self, found: LineReading, cosine: float) -> float:
-        """What orders lines, the best first, from what a line says and its cosine to the question."""
-        return found.logit + self.load().calibration.similarity * cosine
-
-
-@cache
-def packaged() -> LineReader:
-    """The reader with the weights of the package; loaded once in a process."""
-    return LineReader(WEIGHTS)
-
-
-class _Network:
-    """The network with its weights, and the threads that compute it."""
-
-    def __init__(self, path: Path) -> None:
-        from openvino import Model
-        from openvino import opset13 as op
-
-        weights = bert.load(path)
-        self._words = minilm.package_weights()["embeddings.word_embeddings.weight"]
-        self._positions = weights["bert.embeddings.position_embeddings.weight"]
-        self._types = weights["bert.embeddings.token_type_embeddings.weight"]
-        self.calibration = Calibration(*weights["calibration"].tolist())
-        self.pool = ThreadPoolExecutor(bert.STREAMS)
-        words, masked, states = bert.states({name.removeprefix("bert."): w for name, w in weights.items()})
-        heads = [
-            op.add(
-                op.matmul(states, weights[f"{name}.weight"], transpose_a=False, transpose_b=True),
-                weights[f"{name}.bias"],
-            )
-            for name in ("line", "ends")
-        ]
-        self._compiled = bert.compiled(Model(heads, [words, masked]))
-
-    def infer(self, texts: Sequence[Tokens]) -> list[LineReading]:
-        """What texts of one padded length say."""
-        ids, is_token = bert.fill([text.ids for text in texts])
-        types, _ = bert.fill([text.types for text in texts])
-        words = self._words[ids] + self._positions[: ids.shape[1]] + self._types[types]
-        result = self._compiled.infer_new_request([words, bert.mask(is_token)])
-        lines, ends = result[0][:, 0], result[1]
-        return [self._found(text, lines[n].tolist(), ends[n, text.first :]) for n, text in enumerate(texts)]
+        texts = tokens_of(question, asked_on, lines)
+        computed = self._network.compute([text.ids for text in texts], [text.types for text in texts])
+        return [self._found(text, line[0].tolist(), ends) for text, (line, ends) in zip(texts, computed, strict=True)]
 
     def _found(self, text: Tokens, line: list[float], ends: Array) -> LineReading:
-        """What a line says, from its two logits and those of its tokens, (tokens or more, 2)."""
+        """What a line says, from its two logits and those of its tokens, (tokens, 2)."""
         from scipy.special import expit  # not before a message is read: SciPy is slow to import
 
         logit, yes = line
         if not text.offsets:
             return LineReading(-math.inf, 0.0, (0, 0), 0.0, 0.5)
         answers = expit((logit - self.calibration.shift) / self.calibration.temperature)
-        start, end, sure = best_ends(ends[: len(text.offsets)])
+        start, end, sure = best_ends(ends[text.first :][: len(text.offsets)])
         span = text.offsets[start][0], text.offsets[end][1]
         return LineReading(logit, float(answers), span, sure, float(expit(yes)))
+
+    def evidence(self, found: LineReading, cosine: float) -> float:
+        """What orders lines, the best first, from what a line says and its cosine to the question."""
+        return found.logit + self.calibration.similarity * cosine
+
+
+@cache
+def packaged() -> LineReader:
+    """The reader with the weights of the package; loaded once in a process."""
+    return LineReader(WEIGHTS)
 
 
 def best_ends(ends: Array) -> tuple[int, int, float]:

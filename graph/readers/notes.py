@@ -229,14 +229,11 @@ def _before(turns: Sequence[Turn]) -> str:
 
 def _first_note(hit: Hit) -> Note:
     memory = hit.memory
-    stating = next((s for s in sentences_of(memory) if tells(s)), "")
+    # A summary is quoted whole.
+    sentences = [memory.text] if memory.attribute == SUMMARY else split(memory.text)
+    stating = next(filter(tells, sentences), "")
     quote = stating or memory.text
     return Note(memory, quote, OPEN_RELEVANCE if stating else 0.0, times_in(quote, memory.said_at), scores=hit.scores)
-
-
-def sentences_of(memory: Memory) -> list[str]:
-    """The sentences of a memory; a summary counts as one, because it is quoted whole."""
-    return [memory.text] if memory.attribute == SUMMARY else split(memory.text)
 
 
 def _passage(text: str, question: Question) -> str:

@@ -11,8 +11,9 @@ from graph.replies.second_person import second_person
 from graph.state import Note
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import as_sentence, capitalise
-from graph.understanding.times import DAY, day_happened, describe_day
+from graph.understanding.times import DAY, day_happened
 from memory.dates.expressions import describe_span
+from memory.formatting import format_day
 from memory.search.tokens import terms
 from memory.types import TimeSpan
 
@@ -87,7 +88,7 @@ def frame_of(note: Note, asked_at: datetime) -> str:
     """The speaker and the day, or when it happened."""
     if note.by_user or note.by_persona:
         return f"{_told_me(note, asked_at)}: "
-    day = describe_day(note.memory.said_at)
+    day = format_day(note.memory.said_at)
     if note.memory.speaker:
         return f"{note.memory.speaker}, on {day}: " if day else f"{note.memory.speaker}: "
     if note.when:

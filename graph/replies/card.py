@@ -22,9 +22,8 @@ ExampleTurn = tuple[Literal["human", "ai"], str]
 _START = re.compile(r"^[ \t]*<START>", re.IGNORECASE | re.MULTILINE)
 _ADDRESSED = re.compile(rf",\s*(?:{USER.pattern})(?=\s*(?:[.,;:!?…]|$))", re.IGNORECASE | re.MULTILINE)
 """The user's name after a comma and before a mark: a sentence is complete without it ("Good morning, {{user}}.")."""
-_CALLED = re.compile(rf"(?:{USER.pattern}),\s+(?P<next>\w)", re.IGNORECASE)
-"""The user's name before a comma: a sentence can begin without it ("{{user}}, come in.")."""
-_OWNED = re.compile(rf"(?:{USER.pattern})['’]s\b", re.IGNORECASE)
+_NAMED = re.compile(rf"(?:{USER.pattern})(?P<rest>,\s+(?P<next>\w)|(?P<owns>['’]s\b))?", re.IGNORECASE)
+"""The user's name; a sentence can begin without one that a comma follows ("{{user}}, come in.")."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?…\n]['\"”*)]{0,9})\s{0,9}['\"“*(]{0,9}$")
 
 
@@ -75,24 +74,15 @@ def example_turns(persona: Persona, user_name: str) -> tuple[ExampleTurn, ...]:
 def fill_names(text: str, persona: Persona, user_name: str) -> str:
     """A text of the card with the names in place of `{{char}}` and `{{user}}`; without a user's name, it says "you"."""
     if not (name := user_name.strip()):
-        text = USER.sub(_you, _OWNED.sub(_your, _CALLED.sub(_without_name, _ADDRESSED.sub("", text))))
+        text = _NAMED.sub(_unnamed, _ADDRESSED.sub("", text))
     # Functions, because a name may contain what `re.sub` would expand; both at once, because it may hold a placeholder.
     both = re.compile(rf"(?P<user>{USER.pattern})|{CHARACTER.pattern}", re.IGNORECASE)
     return both.sub(lambda found: name if found["user"] else persona.name, text).strip()
 
 
-def _you(found: re.Match[str]) -> str:
-    return "You" if _begins_sentence(found) else "you"
-
-
-def _without_name(found: re.Match[str]) -> str:
-    return found["next"].upper() if _begins_sentence(found) else found[0]
-
-
-def _begins_sentence(found: re.Match[str]) -> bool:
-    start = found.start()
-    return _SENTENCE_START.search(found.string[max(0, start - 20) : start]) is not None
-
-
-def _your(found: re.Match[str]) -> str:
-    return f"{_you(found)}r"
+def _unnamed(found: re.Match[str]) -> str:
+    """A name that is not known, as "you" or "your"; empty where a sentence can begin without it."""
+    begins = _SENTENCE_START.search(found.string[max(0, found.start() - 20) : found.start()]) is not None
+    if begins and found["next"]:
+        return found["next"].upper()
+    return ("You" if begins else "you") + ("r" if found["owns"] else found["rest"] or "")

@@ -1,11 +1,12 @@
 """State what the user told about themselves in the second person, without quoting."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from graph.language.facts import kind_of
 from graph.replies.second_person import first_person
-from graph.state import USER
+from graph.state import USER, Citation, Reading
 from memory.bank.relations import YOU
 from memory.types import Memory
 
@@ -32,6 +33,13 @@ def state_fact(memory: Memory, asked_at: datetime) -> str:
         return ""
     stated = fact_of_user(memory)
     return f"{stated} {told_me(memory.said_at, asked_at, memory.told_to)}." if stated and memory.said_at else stated
+
+
+def cite_all(told: Sequence[tuple[Memory, str]], first: str, between: str) -> Reading:
+    """What was told, each in a sentence with its source, after a first one."""
+    said = [f"{text} [{number}]" for number, (_, text) in enumerate(told, 1)]
+    citations = tuple(Citation(number, memory, memory.text, {}) for number, (memory, _) in enumerate(told, 1))
+    return Reading(between.join(filter(None, [first, *said])), citations=citations)
 
 
 def fact_of_user(memory: Memory) -> str:

@@ -3,12 +3,13 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from graph.language.patterns import pattern
 from graph.language.people import canonical, singular, wider
 from graph.replies.card import fill_names, is_program
-from graph.replies.facts import fact_of_persona, fact_to_user, told_me
+from graph.replies.facts import cite_all, fact_of_persona, fact_to_user, told_me
 from graph.replies.phrases import MAX_REPEATED
 from graph.state import Ask, Citation, Reading, Services
 from graph.understanding.plain_words import capitalise_names
@@ -117,9 +118,7 @@ def _state_all(known: Sequence[Memory], first: str, asked_at: datetime) -> Readi
 
 def state_own(known: Sequence[Memory], first: str = "") -> Reading:
     """What the persona told about itself, each fact in a sentence, after a first one."""
-    said = " ".join(f"{fact_of_persona(memory)} [{number}]" for number, memory in enumerate(known, 1))
-    citations = tuple(Citation(n, fact, fact.text, {}) for n, fact in enumerate(known, 1))
-    return Reading(f"{first} {said}".strip(), citations=citations, by="extractive")
+    return replace(cite_all([(memory, fact_of_persona(memory)) for memory in known], first, " "), by="extractive")
 
 
 def introduce_self(ask: Ask, bank: Bank) -> Reading | None:

@@ -14,9 +14,10 @@ from graph.state import Ask, Message, Revision
 from graph.understanding.acts import CRISIS, GOOD, LOSS
 from graph.understanding.reminders import asked_reminder
 from graph.understanding.sentences import shorten
-from graph.understanding.times import describe_ahead, describe_day
+from graph.understanding.times import describe_ahead
 from memory.bank.bank import Bank
 from memory.bank.queries.told import count_known, name_told
+from memory.formatting import format_day
 
 WILL_REMEMBER = "I'll remember"
 """Begins what is said after a reaction to news."""
@@ -103,7 +104,7 @@ def _known(ask: Ask, bank: Bank) -> str:
     count, since = count_known(bank, ask.persona.id, ask.as_of)
     if count < LEAST_COUNTED:
         return f"You haven't told me {'much' if count else 'anything'} yet"
-    return f"I remember {count:,} things you told me, the first on {describe_day(since)}"
+    return f"I remember {count:,} things you told me, the first on {format_day(since)}"
 
 
 def confirm(revision: Revision, manner_name: str) -> str:

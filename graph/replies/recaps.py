@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from graph.language.facts import FACTS, kind_of
-from graph.replies.facts import fact_to_user
+from graph.replies.facts import cite_all, fact_to_user
 from graph.replies.second_person import said_to_user
-from graph.state import USER, Ask, Citation, Reading
+from graph.state import USER, Ask, Reading
 from graph.understanding.parts import tells
 from graph.understanding.reminders import asked_reminder, without_time
 from graph.understanding.requests import Recap
 from graph.understanding.sentences import capitalise, shorten, split
-from graph.understanding.times import describe_ahead, describe_day, describe_plan, times_in
+from graph.understanding.times import describe_ahead, times_in
 from memory.bank.bank import Bank
 from memory.bank.queries.told import facts_told, lines_told, upcoming
-from memory.formatting import clip
+from memory.formatting import clip, format_day
 from memory.search.tokens import content_terms, terms, words
 from memory.types import Memory, TimeSpan
 
@@ -55,11 +55,11 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
     latest = {memory.attribute or memory.id: memory for memory in reversed(known)}
     facts = sorted(latest.values(), key=lambda memory: (_place(memory), memory.id))
     lines = lines_of_recap(kind, ask, bank)
+    head = _head(kind, ask, lines)
     if kind == "about me" and "who" in words(ask.text)[:2]:
         facts = [fact for fact in facts if fact.store == "relationship"]
-        people = list(_state_facts(facts[:MOST_FACTS]))
-        return _as_list("These are the ones I know of:", people) or Reading(_NOTHING[kind])
-    if kind == "about me":
+        told, head = list(_state_facts(facts[:MOST_FACTS])), "These are the ones I know of:"
+    elif kind == "about me":
         facts, plans = facts[:MOST_FACTS], upcoming(bank, ask.persona.id, ask.as_of, MOST_PLANS)
         few = _repeat_lines(lines, [*known, *plans]) if len(facts) < FEW_FACTS else ()
         told = [*_state_facts(facts), *((plan, say_plan(plan, ask.as_of)) for plan in plans), *few]
@@ -70,7 +70,7 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
         of_covered = {turn for line in covered for turn in line.turn_ids}
         short = [fact for fact in of_then if of_covered.intersection(fact.turn_ids)]
         told = [*_state_facts(short), *_repeat_lines([line for line in lines if line not in covered], ())]
-    return _as_list(_head(kind, ask, lines), told) or Reading(_NOTHING[kind])
+    return cite_all(told, head, "\n- ") if told else Reading(_NOTHING[kind])
 
 
 def lines_of_recap(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
@@ -96,9 +96,8 @@ def say_plan(plan: Memory, now: datetime) -> str:
     named = (text for text in split(plan.text) if any(t.span == plan.event for t in times_in(text, plan.said_at)))
     text = next(named, plan.text)
     said = said_to_user(asked_reminder(text, plan.said_at) or without_time(text, plan.said_at))
-    if plan.speaker != USER or plan.event is None or not said:
-        return describe_plan(plan, now)
-    return f"{capitalise(describe_ahead(plan.event, now))}: {clip(said)}"
+    day = f"{capitalise(describe_ahead(plan.event, now))}: " if plan.event else ""
+    return f"{day}{clip(said)}" if plan.speaker == USER and day and said else f"{day}“{clip(plan.text)}”"
 
 
 def _head(kind: Recap, ask: Ask, lines: Sequence[Memory]) -> str:
@@ -109,7 +108,7 @@ def _head(kind: Recap, ask: Ask, lines: Sequence[Memory]) -> str:
     said_at, whom = (lines[-1].said_at, lines[-1].told_to or "me") if lines else (None, "me")
     if kind == "just" and said_at is not None and ask.as_of - said_at < JUST_NOW:
         return f"You just told {whom}:"
-    return f"On {describe_day(said_at)} you told {whom}:" if said_at else f"You told {whom}:"
+    return f"On {format_day(said_at)} you told {whom}:" if said_at else f"You told {whom}:"
 
 
 def _place(memory: Memory) -> int:
@@ -136,11 +135,3 @@ def _repeat_lines(lines: Sequence[Memory], facts: Sequence[Memory]) -> Iterator[
         if not stated.intersection(memory.turn_ids):
             text = memory.text if len(memory.text) <= MAX_CHARACTERS else split(memory.text)[0]
             yield memory, said_to_user(text) or f"“{shorten(text, MAX_CHARACTERS)}”"
-
-
-def _as_list(head: str, told: Sequence[tuple[Memory, str]]) -> Reading | None:
-    if not told:
-        return None
-    items = [f"- {said} [{number}]" for number, (_, said) in enumerate(told, start=1)]
-    citations = tuple(Citation(n, memory, memory.text, {}) for n, (memory, _) in enumerate(told, start=1))
-    return Reading("\n".join([head, *items]), citations=citations)

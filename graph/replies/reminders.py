@@ -8,17 +8,17 @@ memory is similar, or if the memory is almost the same scene.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from graph.replies.phrases import manner
+from graph.replies.phrases import MAX_REPEATED, manner
 from graph.state import USER, Ask, Citation, Message, Reading
 from graph.understanding.acts import CRISIS, LOSS, said
 from graph.understanding.classifier import Classifier
 from graph.understanding.message import DIALOGUE_TURNS
 from graph.understanding.parts import tells
-from graph.understanding.sentences import split
-from graph.understanding.times import describe_day
+from graph.understanding.sentences import shorten, split
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_span
 from memory.errors import UnknownMemory
+from memory.formatting import format_day
 from memory.search.tokens import content_terms, terms
 from memory.types import EPISODIC, Hit, Memory
 
@@ -35,9 +35,6 @@ CONSIDERED = 5
 
 LEAST_NEW = 2
 """Fewest terms of a memory beyond the words just said; with fewer it would only repeat them."""
-
-MAX_WORDS = 40
-"""Most words that are quoted."""
 
 _QUOTED = re.compile(r"“([^“”…]{12,})")
 
@@ -122,14 +119,14 @@ def _reminder(hit: Hit, ask: Ask) -> Reading:
     sentences = split(memory.text) or [memory.text]
     asked = frozenset(content_terms(ask.text))
     first = max(range(len(sentences)), key=lambda n: (len(asked & frozenset(terms(sentences[n]))), -n))
-    quoted = f"{_frame(memory)}“{_from(sentences[first:])}” [1]"
+    quoted = f"{_frame(memory)}“{shorten(' '.join(sentences[first:]), MAX_REPEATED)}” [1]"
     citation = Citation(1, memory, sentences[first], hit.scores)
     return Reading(manner(ask.persona.manner).reminded.format(text=quoted), citations=(citation,))
 
 
 def _frame(memory: Memory) -> str:
     """The speaker and the day, or when it happened."""
-    day = describe_day(memory.said_at)
+    day = format_day(memory.said_at)
     if memory.speaker:
         speaker = "you" if memory.speaker == USER else memory.speaker
         told = f"{speaker} told {memory.told_to or 'me'}, "
@@ -137,15 +134,3 @@ def _frame(memory: Memory) -> str:
     if memory.event is not None:
         return f"{describe_span(memory.event)}, "
     return f"as of {day}, " if day else ""
-
-
-def _from(sentences: Sequence[str]) -> str:
-    """As many whole sentences as fit; at least the first, cut if necessary."""
-    words = sentences[0].split()
-    if len(words) > MAX_WORDS:
-        return " ".join(words[:MAX_WORDS]) + "…"
-    for sentence in sentences[1:]:
-        if len(words) + len(sentence.split()) > MAX_WORDS:
-            break
-        words += sentence.split()
-    return " ".join(words)

@@ -3,10 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 from graph.language.facts import kind_of
 from graph.state import USER
+from graph.understanding.times import ANY_DAY
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import latest_lines
 from memory.bank.relations import YOU
@@ -19,9 +19,6 @@ MOST = 6
 
 LATEST = 500
 """Lines that topics are taken from."""
-
-ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
-"""Whether a word names a time ("Friday") does not depend on the day."""
 
 FACT_STORES: tuple[Store, ...] = ("profile", "relationship")
 

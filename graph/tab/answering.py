@@ -9,12 +9,12 @@ import gradio as gr
 from langchain_core.language_models import BaseChatModel
 from starlette.concurrency import iterate_in_threadpool
 
-from graph.assistant import Answer, Assistant, Step, kept_open
+from graph.assistant import Answer, Assistant, kept_open
 from graph.learning.learner import Learner
 from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
 from graph.models.registry import NONE, chat_model_or_none
-from graph.state import Ask, Token
+from graph.state import Ask, Token, TraceLine
 from graph.tab import messages
 from graph.tab.chat_box import ChatBox, taught_by
 from graph.tab.chats import build_ask, take_back, user_places, wait_until_ready
@@ -185,8 +185,8 @@ class Answering:
             elif isinstance(event, Token):
                 draft = event.text if event.restart else draft + event.text
                 yield self._below(bubbles, messages.draft_bubble(draft))
-            elif isinstance(event, Step) and not draft and event.line.node in messages.STATUS:
-                yield self._below(bubbles, messages.status(status_after(event.line.node, assistant.services.model)))
+            elif isinstance(event, TraceLine) and not draft and event.node in messages.STATUS:
+                yield self._below(bubbles, messages.status(status_after(event.node, assistant.services.model)))
         yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.NO_REPLY))))
 
     def _below(self, bubbles: Sequence[Bubble], last: Bubble) -> Update:

@@ -96,13 +96,13 @@ def train(seed: int) -> Recognising:
     return model.eval()
 
 
-def report(recogniser: acts.Recogniser) -> None:
+def report(network: minilm.TrainedNetwork) -> None:
     """Print how many of the messages held out are recognised, of each kind, and what may ask and may tell."""
     rows = [(text, act, "") for text, act in messages(held_out=True).items()]
     rows += [(text, act, " of the chats") for text, act in of_chats(random.Random(SEED), held_out=True).items()]
     rows += [(text, act, " in other languages") for text, act in in_other_languages(held_out=True).items()]
     kinds: dict[str, list[tuple[bool, bool, bool]]] = defaultdict(list)
-    for (_, act, source), said in zip(rows, recogniser.recognise([text for text, *_ in rows]), strict=True):
+    for (_, act, source), said in zip(rows, acts.recognise([text for text, *_ in rows], network), strict=True):
         kind = "small talk" if act in acts.SMALL_TALK else act
         kinds[kind + source].append((said.act == act, said.asks, said.tells))
     for kind, found in kinds.items():
@@ -123,7 +123,7 @@ def main() -> None:
         earlier = bert.load(arguments.mean)
         weights = {name: (weight + earlier[name].astype(np.float32)) / 2 for name, weight in weights.items()}
     bert.save(weights, arguments.out)
-    report(acts.Recogniser(arguments.out))
+    report(minilm.TrainedNetwork(arguments.out, "acts"))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ other letters than Latin they tell unless they end in a question mark.
 """
 
 import re
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory.embedding import bert, minilm
+from memory.embedding import minilm
 from memory.embedding.bert import Array
 
 WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "acts.safetensors"
@@ -73,34 +72,25 @@ class Said:
         return self.asks and not self.tells
 
 
-class Recogniser:
-    """Recognises acts; safe to share among threads. The weights are loaded when it is first used."""
+def recognise(sentences: Sequence[str], network: minilm.TrainedNetwork | None = None) -> list[Said]:
+    """What each of several sentences does. With a question mark it asks, and tells only if that is likelier."""
+    from scipy.special import softmax  # not before a message is read: SciPy is slow to import
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._network: _Network | None = None
+    if not sentences:
+        return []
+    ids = tokens_of(sentences)
+    computed = (network or packaged()).compute(ids, [[0] * len(each) for each in ids])
+    logits = [scores.mean(0) for (scores,) in computed]
+    likely = softmax(np.stack(logits), axis=1)
+    return list(map(_said, sentences, likely, likely @ _IS_TELLING, likely @ _IS_ASKING))
 
-    def recognise(self, sentences: Sequence[str]) -> list[Said]:
-        """What each of several sentences does. With a question mark it asks, and tells only if that is likelier."""
-        from scipy.special import softmax  # not before a message is read: SciPy is slow to import
 
-        with self._lock:
-            self._network = self._network or _Network(self._path)
-        ids = tokens_of(sentences)
-        found: dict[int, Said] = {}
-        for rows in bert.batches(ids):
-            likely = softmax(self._network.infer([ids[row] for row in rows]), axis=1)
-            for row, of_act, telling, asking in zip(
-                rows, likely, likely @ _IS_TELLING, likely @ _IS_ASKING, strict=True
-            ):
-                marked = is_marked(sentences[row])
-                if not minilm.reads(sentences[row]):
-                    found[row] = Said("asks" if marked else "tells", asks=marked, tells=not marked)
-                    continue
-                asks, tells = marked or bool(asking >= MAY), bool(telling >= (0.5 if marked else MAY))
-                found[row] = Said(ACTS[of_act.argmax()], asks, tells, bool(telling < (MAY if marked else HARDLY)))
-        return [found[row] for row in range(len(sentences))]
+def _said(sentence: str, likely: Array, telling: float, asking: float) -> Said:
+    marked = is_marked(sentence)
+    if not minilm.reads(sentence):
+        return Said("asks" if marked else "tells", asks=marked, tells=not marked)
+    asks, tells = marked or bool(asking >= MAY), bool(telling >= (0.5 if marked else MAY))
+    return Said(ACTS[likely.argmax()], asks, tells, bool(telling < (MAY if marked else HARDLY)))
 
 
 _IS_TELLING, _IS_ASKING = (np.array([act in acts for act in ACTS], np.float32) for acts in (TELLING, ASKING))
@@ -112,15 +102,15 @@ def is_marked(sentence: str) -> bool:
 
 
 @cache
-def packaged() -> Recogniser:
-    """The recogniser with the weights of the package; loaded once in a process."""
-    return Recogniser(WEIGHTS)
+def packaged() -> minilm.TrainedNetwork:
+    """The network with the weights of the package; loaded once in a process."""
+    return minilm.TrainedNetwork(WEIGHTS, "acts")
 
 
 @lru_cache(maxsize=256)
 def said(sentence: str) -> Said:
     """What a sentence does; those of a message are asked about several times."""
-    return packaged().recognise([sentence])[0]
+    return recognise([sentence])[0]
 
 
 def tokens_of(sentences: Sequence[str]) -> list[list[int]]:
@@ -130,27 +120,3 @@ def tokens_of(sentences: Sequence[str]) -> list[list[int]]:
 
 
 _tokenizer = cache(minilm.tokenizer)
-
-
-class _Network:
-    """The network with its weights."""
-
-    def __init__(self, path: Path) -> None:
-        from openvino import Model
-
-        self._weights = weights = bert.load(path)
-        words, masked, states = bert.states({name.removeprefix("bert."): w for name, w in weights.items()})
-        self._compiled = bert.compiled(Model([states], [words, masked]))
-        self._words = minilm.package_weights()["embeddings.word_embeddings.weight"]
-        self._places = weights["bert.embeddings.position_embeddings.weight"]
-        self._places = self._places + weights["bert.embeddings.token_type_embeddings.weight"][0]
-
-    def infer(self, texts: Sequence[Sequence[int]]) -> Array:
-        """The logits of the acts, (texts, acts), of texts of one padded length."""
-        ids, is_token = bert.fill(texts)
-        words = self._words[ids] + self._places[: ids.shape[1]]
-        states = self._compiled.infer_new_request([words, bert.mask(is_token)])[0]
-        share = is_token / is_token.sum(1, keepdims=True)
-        mean = np.einsum("ntd,nt->nd", states, share)
-        logits: Array = mean @ self._weights["acts.weight"].T + self._weights["acts.bias"]
-        return logits

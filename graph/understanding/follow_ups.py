@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from functools import reduce
 
 from graph.language.patterns import phrasings
@@ -10,14 +9,11 @@ from graph.language.people import gender
 from graph.understanding import acts
 from graph.understanding.aliases import ASKS_NAME, People, kinds_in, mention
 from graph.understanding.question import names_something, proper_names
-from graph.understanding.times import times_in
+from graph.understanding.times import ANY_DAY, times_in
 from memory.types import TurnDraft
 
 _FORMS = phrasings("follow_ups")
 _QUOTED = re.compile(r"“[^”]*”")
-
-_ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
-"""Which words name a time does not depend on the day they are said."""
 
 LATEST = 4
 """Turns before a follow-up in which somebody is sought: two questions and their answers."""
@@ -29,7 +25,7 @@ def refers_back(text: str) -> bool:
         return True
     if not names_something(text):
         # "This week" refers to no more than itself.
-        timeless = reduce(lambda rest, time: rest.replace(time.text, ""), times_in(text, _ANY_DAY), text)
+        timeless = reduce(lambda rest, time: rest.replace(time.text, ""), times_in(text, ANY_DAY), text)
         return bool(_FORMS["back"].search(timeless) or _FORMS["short"].fullmatch(text))
     return bool(_FORMS["thing"].search(text)) and not _FORMS["of_own"].search(text) and not proper_names(text)
 

@@ -68,7 +68,7 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
         intent = said.act if said.is_small_talk else ""
         hardly_tell = hardly_tell and (said.hardly_tells or (bool(intent) and not said.tells))
         joins = words(view.text)[:1] in _JOINING
-        if joins or (intent == KNOWN_OF_USER and _FORMS["of_others"].search(view.text)):
+        if joins:
             intent = ""
         small_talk = intent or small_talk
         asks_idly = bool(intent) and acts.is_marked(view.text)

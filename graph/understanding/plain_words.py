@@ -1,5 +1,6 @@
 """Put a sentence into the plain words in which facts are sought: apostrophes, spelling, and phrases for one verb."""
 
+from difflib import get_close_matches
 from functools import lru_cache
 
 from graph.language.patterns import load, pattern
@@ -12,6 +13,8 @@ _OTHER = ("bother", "fiend")
 _KEYWORDS = [word for word in words_for("family", "around") if len(word) > 5]
 _KEYWORDS += ["friend", "teacher", "birthday", "allergic", "favourite"]
 """Words that are spelled right, and words that are one letter away from one of them and are none."""
+CLOSE = 0.83
+"""Share of letters in the same order from which a word is a keyword spelled wrongly: "freind" has .83."""
 _WORD = pattern(r"(?<=\bmy )[a-z]{5,}\b|\ba[a-z]{5,}(?= to\b)|(?<=\b(?:my|an|is) )[a-z]{5,}\b")
 
 
@@ -33,19 +36,8 @@ def capitalise_names(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _spelled(word: str) -> str:
-    """The keyword that differs from the word by one letter, or by two that changed places; else the word."""
-    if word in _KEYWORDS or word in _OTHER or word.endswith("s"):
+    """The keyword that a word is close to, of about its length; else the word."""
+    if word in _OTHER or word.endswith("s"):
         return word
-    return next((keyword for keyword in _KEYWORDS if word[0] == keyword[0] and _is_one_slip(word, keyword)), word)
-
-
-def _is_one_slip(word: str, keyword: str) -> bool:
-    """Whether one letter is missing, added or wrong, or two neighbours are swapped."""
-    if abs(len(word) - len(keyword)) > 1:
-        return False
-    start = next(
-        (n for n, (a, b) in enumerate(zip(word, keyword, strict=False)) if a != b), min(len(word), len(keyword))
-    )
-    ours, theirs = word[start:], keyword[start:]
-    swapped = ours[1:2] + ours[:1] + ours[2:]
-    return ours[1:] == theirs[1:] or ours[1:] == theirs or ours == theirs[1:] or swapped == theirs
+    alike = [keyword for keyword in _KEYWORDS if word[0] == keyword[0] and abs(len(word) - len(keyword)) < 2]
+    return next(iter(get_close_matches(word, alike, 1, CLOSE)), word)

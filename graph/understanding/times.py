@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
-from graph.understanding.sentences import capitalise
 from memory.dates.expressions import TimeExpression, describe_span, find_times
-from memory.formatting import clip
+from memory.formatting import format_day
 from memory.search.scoring import FADE_AFTER
 from memory.types import SEMANTIC, Memory, TimeSpan
 
 DAY = timedelta(days=1)
+
+ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
+"""Which words name a time ("Friday") does not depend on the day they are said."""
 
 WEEK_DAYS = 7
 """Days of which each is known by its weekday."""
@@ -85,24 +87,13 @@ def moment_of(memory: Memory) -> datetime | None:
     return memory.event.start if memory.event else memory.said_at
 
 
-def describe_day(moment: date | None) -> str:
-    """The day of a moment in words; empty for none."""
-    return f"{moment.day} {moment:%B %Y}" if moment else ""
-
-
 def describe_ahead(span: TimeSpan, now: datetime) -> str:
     """A span of the next days as one says it: "tomorrow", "Saturday, 16:00"; else with its date."""
     start, end = span.start.astimezone(now.tzinfo), span.end.astimezone(now.tzinfo)
     said, days = describe_span(TimeSpan(start, end)), (start.date() - now.date()).days
     if end - start > DAY or not 0 <= days < WEEK_DAYS:
         return said
-    return said.replace(describe_day(start), ("today", "tomorrow")[days] if days < 2 else f"{start:%A}")
-
-
-def describe_plan(memory: Memory, now: datetime) -> str:
-    """What is ahead as a line: its day and what was told of it."""
-    day = f"{capitalise(describe_ahead(memory.event, now))}: " if memory.event else ""
-    return f"{day}“{clip(memory.text)}”"
+    return said.replace(format_day(start), ("today", "tomorrow")[days] if days < 2 else f"{start:%A}")
 
 
 def is_of_time(memory: Memory, span: TimeSpan) -> bool:

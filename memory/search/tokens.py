@@ -43,6 +43,11 @@ def content_terms(text: str) -> list[str]:
     return list(dict.fromkeys(terms(" ".join(content) or text)))
 
 
+def content(text: str) -> frozenset[str]:
+    """The terms of a text without its function words; digits count."""
+    return frozenset(terms(" ".join(word for word in words(text) if word not in FUNCTION_WORDS)))
+
+
 def query_terms(text: str) -> list[str]:
     """The content terms of a question, at most `MAX_QUERY_TERMS`: the longest, which are likely the rarest."""
     content = content_terms(text)

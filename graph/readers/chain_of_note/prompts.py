@@ -17,8 +17,9 @@ from graph.settings import Format
 from graph.state import USER, Ask
 from graph.understanding.markup import without_citations
 from graph.understanding.sentences import shorten
-from graph.understanding.times import day_happened, describe_day, times_in
+from graph.understanding.times import day_happened, times_in
 from memory.dates.expressions import TimeExpression, describe_span, describe_time
+from memory.formatting import format_day
 from memory.types import Hit, Memory
 
 TURNS, TURN_CHARACTERS = 6, 500
@@ -180,7 +181,7 @@ def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool
     values = {
         "number": number,
         "speaker": content.asker if memory.speaker == USER else memory.speaker,
-        "said_on": describe_day(said_at) if said_at else "",
+        "said_on": format_day(said_at) if said_at else "",
         "text": text if worded else "",
         "dates": {d.text: describe_time(d) for d in times_in(text, memory.said_at)},
         "happened": describe_span(when.span) if when and asks_time else "",

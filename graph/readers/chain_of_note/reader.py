@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
-from graph.models.json_replies import UnusableReply, ask_for_json
+from graph.models.json_replies import ask_for_json
 from graph.models.local_model import LocalModel
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
 from graph.readers.chain_of_note.prompts import PromptContent, prompt
@@ -23,22 +23,20 @@ from graph.readers.chain_of_note.reply_formats import (
     CheckedReading,
     NotesReply,
     ReadingReply,
-    RejectedAnswer,
     checked_notes,
     checked_reading,
     parse_words,
     whole_sentences,
 )
 from graph.readers.counting.intervals import AMONG
-from graph.settings import Method, PipelineSettings
-from graph.state import Note, ReaderFailed, ReaderInput, ReaderOutput, TraceLine, drop
+from graph.settings import Format, Method, PipelineSettings
+from graph.state import Note, ReaderInput, ReaderOutput, TraceLine, drop
 from graph.understanding.times import moment_of
 from memory.bank.queries.told import name_told
-from memory.errors import MemoirError
 from memory.formatting import without_folders
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
+    from langchain_core.language_models import BaseChatModel
 
     from memory.types import Hit
 
@@ -55,39 +53,20 @@ REPAIR_ROOM = 128
 UNREAD = "beyond what the chat model can read at once"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelReader:
-    """A chat model that reads.
-
-    `replies` gathers all that the model replied, of use or not, for what it cost.
-    """
-
-    model: BaseChatModel
-    settings: PipelineSettings
-    replies: list[Completion] = field(default_factory=list)
-
-    @property
-    def tokens(self) -> dict[str, int]:
-        """What the replies cost."""
-        cost = sum(self.replies, Completion(""))
-        return {"tokens in": cost.tokens_in, "tokens out": cost.tokens_out}
-
-
-async def read(reader_input: ReaderInput) -> ReaderOutput:
+async def read(reader_input: ReaderInput, replies: list[Completion]) -> ReaderOutput:
     """Let the chat model read as many hits as fit into its context, and answer from them.
 
+    All that it replies, of use or not, is added to `replies`.
+
     Raises:
-        ReaderFailed: it did not reply, its reply is unusable or rests on no memory, or not even the question fits.
+        UnusableReply, RejectedAnswer: its reply is unusable, or rests on no memory.
+        MemoirError: it did not reply, or not even the question fits.
     """
     settings, model = reader_input.services.settings, reader_input.services.model
     if model is None:
         raise ValueError("the chain-of-note reader needs a chat model")
-    reader = ModelReader(model, settings)
-    try:
-        content, size, context = await asyncio.to_thread(_fitting_prompt, reader_input, settings, model)
-        reading, dropped = await METHODS[settings.method](reader, content)
-    except (UnusableReply, RejectedAnswer, MemoirError) as fault:
-        raise ReaderFailed(reader.tokens) from fault
+    content, size, context = await asyncio.to_thread(_fitting_prompt, reader_input, settings, model)
+    reading, dropped = await METHODS[settings.method](model, settings.format, content, replies)
     reading = replace(reading, by=settings.model)
     shown = {hit.memory.id for hit in content.hits}
     hits = drop(reader_input.hits, lambda hit: hit.memory.id not in shown, "budget", UNREAD)
@@ -99,7 +78,7 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
         "citations dropped": dropped,
         "prompt tokens": size,
         "fallback": 0,
-        **reader.tokens,
+        **cost_of(replies),
     }
     weights = f" in {model.weights.precision}" if isinstance(model, LocalModel) else ""
     how = f"{without_folders(settings.model)}{weights}, {settings.method}, {settings.format}"
@@ -107,6 +86,12 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
     refused = f", {dropped} citations dropped" if dropped else ""
     decided = f"{how}: {len(reading.notes)} notes, {reading.outcome}{refused}; {room}"
     return ReaderOutput(reading, hits, TraceLine("read", decided, figures))
+
+
+def cost_of(replies: Sequence[Completion]) -> dict[str, int]:
+    """What replies cost, for a trace."""
+    cost = sum(replies, Completion(""))
+    return {"tokens in": cost.tokens_in, "tokens out": cost.tokens_out}
 
 
 def _fitting_prompt(
@@ -161,43 +146,44 @@ def _when(hit: Hit) -> tuple[float, int]:
     return (moment.timestamp() if moment else float("-inf"), hit.memory.id)
 
 
-async def _con(reader: ModelReader, content: PromptContent) -> CheckedReading:
-    talk = prompt("con", reader.settings.format, content)
-    reply = await ask_for_json(reader.model, talk, ReadingReply, reader.replies, max_tokens=_reply_tokens("con"))
+async def _con(model: BaseChatModel, form: Format, content: PromptContent, replies: list[Completion]) -> CheckedReading:
+    talk = prompt("con", form, content)
+    reply = await ask_for_json(model, talk, ReadingReply, replies, max_tokens=_reply_tokens("con"))
     notes, refused = checked_notes(reply.notes, content)
     quotes = [(citation.memory, citation.quote) for citation in reply.citations]
     reading, dropped = checked_reading(content, notes, reply.answer, reply.reason, quotes)
     return reading, refused + dropped
 
 
-async def _con_separate(reader: ModelReader, content: PromptContent) -> CheckedReading:
-    talk = prompt("notes", reader.settings.format, content)
-    reply = await ask_for_json(reader.model, talk, NotesReply, reader.replies, max_tokens=NOTES_TOKENS)
+async def _con_separate(
+    model: BaseChatModel, form: Format, content: PromptContent, replies: list[Completion]
+) -> CheckedReading:
+    reply = await ask_for_json(model, prompt("notes", form, content), NotesReply, replies, max_tokens=NOTES_TOKENS)
     notes, refused = checked_notes(reply.notes, content)
     accepted = {note.memory.id for note in notes}
     shown = [n.model_dump() for n in reply.notes if (m := content.memory(n.memory)) and m.id in accepted]
-    talk = prompt("from notes", reader.settings.format, content, shown)
-    while shown and count_tokens(reader.model, talk) > content.room:
+    while shown and count_tokens(model, prompt("from notes", form, content, shown)) > content.room:
         shown.pop()
-        talk = prompt("from notes", reader.settings.format, content, shown)
-    reading, dropped = await _in_words(reader, talk, content, notes)
+    reading, dropped = await _in_words(model, prompt("from notes", form, content, shown), content, notes, replies)
     return reading, refused + dropped
 
 
-async def _direct(reader: ModelReader, content: PromptContent) -> CheckedReading:
-    return await _in_words(reader, prompt("direct", reader.settings.format, content), content, ())
+async def _direct(
+    model: BaseChatModel, form: Format, content: PromptContent, replies: list[Completion]
+) -> CheckedReading:
+    return await _in_words(model, prompt("direct", form, content), content, (), replies)
 
 
 async def _in_words(
-    reader: ModelReader, talk: Messages, content: PromptContent, notes: tuple[Note, ...]
+    model: BaseChatModel, talk: Messages, content: PromptContent, notes: tuple[Note, ...], replies: list[Completion]
 ) -> CheckedReading:
-    reply = await stream_reply(reader.model, talk, max_tokens=ANSWER_TOKENS)
-    reader.replies.append(reply)
+    reply = await stream_reply(model, talk, max_tokens=ANSWER_TOKENS)
+    replies.append(reply)
     spoken, reason = parse_words(reply.text)
     return checked_reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
 
 
-METHODS: Mapping[str, Callable[[ModelReader, PromptContent], Awaitable[CheckedReading]]] = {
+METHODS: Mapping[str, Callable[[BaseChatModel, Format, PromptContent, list[Completion]], Awaitable[CheckedReading]]] = {
     "con": _con,
     "con-separate": _con_separate,
     "direct": _direct,

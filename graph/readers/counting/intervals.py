@@ -14,8 +14,9 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.understanding.sentences import capitalise
-from graph.understanding.times import Occurrence, day_happened, describe_day, times_in, when_happened
+from graph.understanding.times import Occurrence, day_happened, times_in, when_happened
 from memory.dates.expressions import TimeExpression, describe_span
+from memory.formatting import format_day
 from memory.types import Memory
 
 AMONG = 8
@@ -55,10 +56,10 @@ def compare_days(compared: Comparison, days: Sequence[date]) -> str:
     """The answer to a comparison of two days."""
     first, second = days
     if compared.asks == "apart":
-        return f"{length(first, second)}, from {describe_day(min(days))} to {describe_day(max(days))}."
+        return f"{length(first, second)}, from {format_day(min(days))} to {format_day(max(days))}."
     order = sorted(zip(days, compared.sides, strict=True), reverse=compared.asks == "last")
     (day, side), (other_day, _) = order
-    return f"{capitalise(side)}, on {describe_day(day)}. The other was on {describe_day(other_day)}."
+    return f"{capitalise(side)}, on {format_day(day)}. The other was on {format_day(other_day)}."
 
 
 def ago(day: date, asked_on: date) -> str:

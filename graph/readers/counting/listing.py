@@ -18,9 +18,10 @@ from graph.language.patterns import SLOTS, phrasings
 from graph.readers.composing import citations_of, is_same_claim
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import SUFFICIENT, answers
+from graph.replies.facts import cite_all
 from graph.replies.recaps import say_plan
 from graph.replies.second_person import second_person
-from graph.state import Ask, Citation, Note, Reading
+from graph.state import Ask, Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import moment_of
@@ -62,6 +63,7 @@ _TIMES = frozenset("days weeks months years hours minutes seconds seasons dates"
 
 _ENUMERATES = re.compile(r"\w, [^,.!?]+,? (?:and|or) \w")
 """A line that lists several things by itself."""
+
 _PAIR = re.compile(r"\w,? (?:and|n|&) \w")
 """Words that name two things."""
 
@@ -174,9 +176,7 @@ def plans(question: str, window: Sequence[TimeExpression], ask: Ask, bank: Bank)
 
 def list_plans(planned: Sequence[Memory], ask: Ask) -> Reading:
     """The plans, each with its day and its source."""
-    lines = [f"{say_plan(memory, ask.as_of)} [{number}]" for number, memory in enumerate(planned, 1)]
-    citations = tuple(Citation(number, memory, memory.text, {}) for number, memory in enumerate(planned, 1))
-    return Reading("\n".join(lines), citations=citations)
+    return cite_all([(memory, say_plan(memory, ask.as_of)) for memory in planned], "", "\n")
 
 
 def _items(answering: Sequence[Note], *, counted: bool) -> list[list[Note]]:

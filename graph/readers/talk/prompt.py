@@ -21,9 +21,10 @@ from graph.replies.card import THE_USER, example_turns, introduce
 from graph.state import USER, Ask
 from graph.understanding.markup import without, without_citations
 from graph.understanding.sentences import shorten
-from graph.understanding.times import describe_day, times_in
+from graph.understanding.times import times_in
 from memory.bank.relations import name_user
 from memory.dates.expressions import describe_span, describe_time
+from memory.formatting import format_day
 from memory.types import SEMANTIC, Memory
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _said(line: PromptLine, content: Content) -> str:
     if memory.store in SEMANTIC and memory.speaker == USER:
         text = name_user(text, content.user or THE_USER)
     ended = memory.valid_to is not None and memory.valid_to <= content.ask.as_of
-    until = f" (until {describe_day(memory.valid_to)})" if ended else ""
+    until = f" (until {format_day(memory.valid_to)})" if ended else ""
     return f"{quoted(shorten(text, LINE_CHARACTERS))}{_days(line)}{until}"
 
 
@@ -181,7 +182,7 @@ def _days(line: PromptLine) -> str:
 
 
 def _day(moment: datetime) -> str:
-    return f"{moment:%A}, {describe_day(moment)}"
+    return f"{moment:%A}, {format_day(moment)}"
 
 
 def _opened(turns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:

@@ -54,10 +54,6 @@ _REASONS: set[str] = set()
 Write = Callable[[Token], None]
 
 
-class NoWords(ModelFailed):
-    """Nothing was left of the reply once its mechanical faults were repaired."""
-
-
 @dataclass(slots=True)
 class StreamedReply:
     """A reply as it streams: `say(text, restart)` is called with each repaired piece; a restart replaces all before.
@@ -150,7 +146,7 @@ async def speak(reader_input: ReaderInput, outdated: Sequence[int], write: Write
             raise
         notices.append(f"{fault}. {KEPT}")
     if not shown.text and not services.stop.is_set():
-        raise NoWords("The chat model gave no usable reply (nothing was left without the marks of its template)")
+        raise ModelFailed("The chat model gave no usable reply (nothing was left without the marks of its template)")
     answer, checked, cost = shown.text, Checked(), Completion("")
     checks = settings.check == "model" or (settings.check == "auto" and not _is_on_cpu(model))
     if checks and answer and not reply.cut and not notices:

@@ -17,7 +17,7 @@ from memory.bank.bank import NEWEST_FIRST, Bank
 from memory.bank.queries.memories import IS_PLAN
 from memory.bank.relations import YOU
 from memory.dates.english.tense import TIME_WORDS
-from memory.search.tokens import FUNCTION_WORDS, terms, words
+from memory.search.tokens import content, terms, words
 from memory.types import SEMANTIC, SUMMARY, Memory, Store, TimeSpan
 
 SQL = named_queries(__file__)
@@ -142,7 +142,7 @@ def stands_alone(sentence: str, *, whole_message: bool = False) -> bool:
     """Whether a sentence can be understood without those around it; a short one only if it is the whole message."""
     if _BEGINS_WITH_PLACE.match(sentence) or _refers_back(sentence):
         return False
-    return len(_content(sentence) - _CALENDAR) >= (1 if whole_message else MIN_CONTENT)
+    return len(content(sentence) - _CALENDAR) >= (1 if whole_message else MIN_CONTENT)
 
 
 def _refers_back(sentence: str) -> bool:
@@ -152,7 +152,7 @@ def _refers_back(sentence: str) -> bool:
         subject = word.split("'")[0]
         if subject in _REFERRING:
             return not (subject in {"this", "that"} and said[place + 1 : place + 2] and said[place + 1] in TIME_WORDS)
-        if subject in _OWN or _content(word) - _CALENDAR:
+        if subject in _OWN or content(word) - _CALENDAR:
             return False
     return False
 
@@ -161,16 +161,11 @@ def _candidate(row: rows.Row) -> _Candidate:
     fact = row["store"] in SEMANTIC
     said = words(row["text"])
     # A fact learned from a chat leaves out whose it is ("Lives in Porto"); an event is told in the first person.
-    content = _content(f"{row['speaker']} {row['text']}") if fact else _content(_DAY.sub("", row["text"])) - _CALENDAR
+    told = content(f"{row['speaker']} {row['text']}") if fact else content(_DAY.sub("", row["text"])) - _CALENDAR
     start, end = ("valid_from", "valid_to") if fact else ("event_start", "event_end")
     since = row[start] or ("" if fact else row["said_at"] or "")
     negated = any(word in _NEGATIONS or word.endswith("n't") for word in said)
-    return _Candidate(row["id"], row["store"], content, negated, since, row[end] or "9")
-
-
-def _content(text: str) -> frozenset[str]:
-    """The terms of a text that carry content; digits count, function words do not."""
-    return frozenset(terms(" ".join(word for word in words(text) if word not in FUNCTION_WORDS)))
+    return _Candidate(row["id"], row["store"], told, negated, since, row[end] or "9")
 
 
 def _repeated(candidates: Iterable[_Candidate]) -> set[int]:
