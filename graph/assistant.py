@@ -20,6 +20,7 @@ from memory.bank.bank import Bank
 from memory.bank.rows import clean, clean_draft
 from memory.dates.expressions import TimeExpression
 from memory.embedding.embedder import Embedder
+from memory.embedding.turns import asking
 from memory.search.searcher import Searcher
 from memory.types import Hit, WriteCounts
 
@@ -84,17 +85,18 @@ class Assistant:
         async with kept_open(services.bank):
             try:
                 async with aclosing(parts):
-                    while part := await (anext(parts, None) if begun else until(stop, anext(parts, None))):
-                        mode, change = part
-                        if mode == "custom":
-                            begun = True
-                            yield cast("Token", change)
-                            continue
-                        for update in cast("dict[str, TurnState]", change).values():
-                            state.update(update)
-                            for line in update.get("trace", ()):
-                                trace.append(line)
-                                yield line
+                    with asking():
+                        while part := await (anext(parts, None) if begun else until(stop, anext(parts, None))):
+                            mode, change = part
+                            if mode == "custom":
+                                begun = True
+                                yield cast("Token", change)
+                                continue
+                            for update in cast("dict[str, TurnState]", change).values():
+                                state.update(update)
+                                for line in update.get("trace", ()):
+                                    trace.append(line)
+                                    yield line
             except (Stopped, asyncio.CancelledError, GeneratorExit) as ended:
                 # A thread that is writing to the bank already may delay this; it must not be cancelled a second time.
                 await asyncio.shield(asyncio.to_thread(persist_interrupted, state, self.services.bank))

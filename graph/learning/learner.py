@@ -15,6 +15,7 @@ from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
 from memory.bank.queries.told import events_told, known_facts, name_told, upcoming
+from memory.embedding.turns import background_turn
 from memory.errors import MemoirError
 from memory.formatting import format_count
 from memory.types import LearnedMemory, WriteCounts
@@ -98,10 +99,11 @@ def _learn(
 ) -> tuple[Sequence[LearnedMemory], str]:
     # An import may hold years of conversations, and nobody asked to send them to a model.
     by_rules = engine == "auto" and (model is None or session.source != "chat")
-    if by_rules or engine == "rules":
-        return from_rules.learn(turns), ""
-    if model is None:
-        return from_rules.learn(turns), "no chat model is set (MEMOIR_MODEL)"
+    by_rules = by_rules or engine == "rules"
+    if by_rules or model is None:
+        with background_turn():
+            learned = from_rules.learn(turns)
+        return learned, "" if by_rules else "no chat model is set (MEMOIR_MODEL)"
     try:
         return from_model.learn(turns, model, _background(bank, session, turns)), ""
     except UnusableReply as fault:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory.embedding import bert
-from memory.embedding.bert import Array, Parts, SentenceEncoder
+from memory.embedding.bert import Array, Network, Parts, SentenceEncoder
 
 if TYPE_CHECKING:
-    from openvino import CompiledModel
     from tokenizers import Tokenizer
 
 NAME = "all-MiniLM-L6-v2"
@@ -44,7 +43,7 @@ class TrainedNetwork:
         self._path, self._heads = path, heads
         self._lock, self._pool = threading.Lock(), ThreadPoolExecutor(bert.STREAMS)
 
-    def load(self) -> CompiledModel:
+    def load(self) -> Network:
         """Load the weights unless they are loaded."""
         with self._lock:
             return self._compiled
@@ -55,7 +54,7 @@ class TrainedNetwork:
         return bert.load(self._path)
 
     @cached_property
-    def _compiled(self) -> CompiledModel:
+    def _compiled(self) -> Network:
         from openvino import Model
         from openvino import opset13 as op
 
@@ -63,7 +62,7 @@ class TrainedNetwork:
         words, masked, states = bert.states(weights)
         scores = (op.matmul(states, weights[f"{h}.weight"], transpose_a=False, transpose_b=True) for h in self._heads)
         heads = [op.add(each, weights[f"{h}.bias"]) for h, each in zip(self._heads, scores, strict=True)]
-        return bert.compiled(Model(heads, [words, masked]))
+        return Network(Model(heads, [words, masked]))
 
     def compute(self, texts: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> list[list[Array]]:
         """What the heads make of texts, given as their token ids and types: an array a head, (tokens, outputs)."""
@@ -74,9 +73,9 @@ class TrainedNetwork:
         def infer(rows: list[int]) -> None:
             (ids, is_token), (of_type, _) = (bert.fill([each[row] for row in rows]) for each in (texts, types))
             embedded = words[ids] + places[: ids.shape[1]] + kinds[of_type]
-            result = network.infer_new_request([embedded, bert.mask(is_token)])
+            result = network.infer([embedded, bert.mask(is_token)])
             for place, row in enumerate(rows):
-                found[row] = [result[n][place, : len(texts[row])] for n in range(len(self._heads))]
+                found[row] = [each[place, : len(texts[row])].copy() for each in result]
 
         list(self._pool.map(infer, bert.batches(texts)))
         return [found[row] for row in range(len(texts))]

@@ -13,6 +13,7 @@ from sqlite_utils import Database
 from memory.bank.bank import Bank
 from memory.bank.queries import indexing
 from memory.embedding.embedder import Embedder
+from memory.embedding.turns import background_turn
 from memory.search.engine import packing, segments
 
 BATCH = 256
@@ -31,7 +32,8 @@ def embed_pending(bank: Bank, embedder: Embedder, persona_id: int | None = None,
     pending = {key_hash: key for _, key_hash, key in sorted(rows, reverse=True)[:limit]}
     if not pending:
         return 0
-    vectors = embedder.encode_document(list(pending.values()))
+    with background_turn():
+        vectors = embedder.encode_document(list(pending.values()))
     with bank.writing() as db:
         blobs = {key_hash: vector.tobytes() for key_hash, vector in zip(pending, vectors, strict=True)}
         indexing.store_vectors(db, embedder.model, blobs)
