@@ -185,3 +185,21 @@ def test_the_id_of_an_upload_is_the_pages_own_however_it_is_spelled(query: str) 
     assert [name for name, _ in one.multi_items()] == [name for name, _ in other.multi_items()]
     assert not set(one.getlist("upload_id")) & {"of-ann", *other.getlist("upload_id")}
     assert one.get("a") == ("1" if "a=" in query else None)
+
+
+def test_what_an_event_leaves_out_stays_and_is_not_built_anew() -> None:
+    built: list[str] = []
+
+    class Counted(gr.HTML):
+        def __init__(self, value: str = "", **look: object) -> None:
+            super().__init__(value, **look)
+            built.append(value)
+
+    with Page() as page:
+        left, right = Counted("left"), Counted("right")
+        gr.Button().click(lambda: {right: gr.HTML("changed", visible=False)}, None, [left, right], **PRIVATE)
+    built.clear()
+    (changed,) = (event for event in page.fns.values() if event.outputs)
+    data = asyncio.run(page.process_api(changed, []))["data"]
+    assert (data[0], data[1]["value"], data[1]["visible"]) == (gr.skip(), "changed", False)
+    assert len(built) == 1
