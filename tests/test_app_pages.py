@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 import pytest
+from gradio.state_holder import SessionState
 from starlette.requests import Request
 
 from graph.server.page import Page, isolate_pages, isolated
@@ -187,19 +188,15 @@ def test_the_id_of_an_upload_is_the_pages_own_however_it_is_spelled(query: str) 
     assert one.get("a") == ("1" if "a=" in query else None)
 
 
-def test_what_an_event_leaves_out_stays_and_is_not_built_anew() -> None:
-    built: list[str] = []
-
-    class Counted(gr.HTML):
-        def __init__(self, value: str = "", **look: object) -> None:
-            super().__init__(value, **look)
-            built.append(value)
-
+def test_what_an_event_leaves_out_stays_and_is_not_built_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     with Page() as page:
-        left, right = Counted("left"), Counted("right")
+        left, right = gr.HTML("left"), gr.HTML("right")
         gr.Button().click(lambda: {right: gr.HTML("changed", visible=False)}, None, [left, right], **PRIVATE)
-    built.clear()
-    (changed,) = (event for event in page.fns.values() if event.outputs)
-    data = asyncio.run(page.process_api(changed, []))["data"]
+    (event,) = (each for each in page.fns.values() if each.outputs)
+    built: list[int] = []
+    configure, state = gr.HTML.get_config, SessionState(page)
+    monkeypatch.setattr(gr.HTML, "get_config", lambda html: built.append(html._id) or configure(html))
+    data = asyncio.run(page.process_api(event, [], state=state))["data"]
     assert (data[0], data[1]["value"], data[1]["visible"]) == (gr.skip(), "changed", False)
-    assert len(built) == 1
+    assert built
+    assert left._id not in built
