@@ -242,9 +242,9 @@ def test_a_history_that_kills_its_worker_twice_is_named_and_the_others_are_repla
     first, second = evaluator.histories(request)
     (run,), total = evaluator.start_together([request])
     deadly = replace(first, id="deadly", persona=replace(first.persona, description=Deadly("x")))
-    playing = ([(run, request.experiment)], [deadly, second], evaluator.settings.cache_path)
+    playing = ([(run, request)], [deadly, second], evaluator.settings.cache_path)
     with pytest.raises(MemoirError, match="Not finished: deadly"):
-        execute(*playing, total=total, jobs=2)
+        execute(*playing, total=total)
     assert not run.is_done
     assert len(run.samples()) == PROBES
     assert [costs.history for costs in run.costs()] == [second.id]
