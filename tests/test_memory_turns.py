@@ -59,3 +59,11 @@ def test_who_asks_and_fails_lets_the_background_go_on(monkeypatch: pytest.Monkey
         raise ValueError("asked")
     with turns.background_turn():
         pass
+
+
+def test_who_is_stopped_while_others_ask_and_work_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "PATIENCE", 60)
+    began = time.monotonic()
+    with turns.asking(), turns.background_turn(lambda: True):
+        pass
+    assert time.monotonic() - began < 30

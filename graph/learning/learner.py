@@ -78,7 +78,9 @@ def learn_from_sessions(
             if stopped():
                 return done
             turns = learning_queue.session_turns(bank, session)
-            learned, notice = _learn(bank, session, turns, engine, model)
+            learned, notice = _learn(bank, session, turns, engine, model, stopped)
+            if stopped() and not learned:
+                return done
             counts = {BY_RULES: 1} if notice else {}
             stored = learning_queue.store_learned(bank, session, [each.turn for each in turns], learned, counts)
             if stored is not None:
@@ -96,13 +98,14 @@ def _learn(
     turns: Sequence[SessionTurn],
     engine: LearnerEngine,
     model: BaseChatModel | None,
+    stopped: Callable[[], bool],
 ) -> tuple[Sequence[LearnedMemory], str]:
     # An import may hold years of conversations, and nobody asked to send them to a model.
     by_rules = engine == "auto" and (model is None or session.source != "chat")
     by_rules = by_rules or engine == "rules"
     if by_rules or model is None:
-        with background_turn():
-            learned = from_rules.learn(turns)
+        with background_turn(stopped):
+            learned = () if stopped() else from_rules.learn(turns)
         return learned, "" if by_rules else "no chat model is set (MEMOIR_MODEL)"
     try:
         return from_model.learn(turns, model, _background(bank, session, turns)), ""

@@ -1,7 +1,7 @@
 """Who computes first: what somebody asked comes before what is embedded and learned in the background."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE = 2.0
@@ -37,8 +37,12 @@ def give_way() -> None:
 
 
 @contextmanager
-def background_turn() -> Iterator[None]:
-    """Do one thing in the background, once nobody asks and nothing else in this process is done there."""
+def background_turn(stopped: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Do one thing in the background, once nobody asks and nothing else in this process is done there.
+
+    Who was `stopped` meanwhile has the turn at once, to do nothing.
+    """
     with _turn:
-        give_way()
+        if not stopped():
+            give_way()
         yield

@@ -23,7 +23,13 @@ PACK_EVERY = 32
 """Batches embedded between two attempts to pack."""
 
 
-def embed_pending(bank: Bank, embedder: Embedder, persona_id: int | None = None, limit: int = BATCH) -> int:
+def embed_pending(
+    bank: Bank,
+    embedder: Embedder,
+    persona_id: int | None = None,
+    limit: int = BATCH,
+    stopped: Callable[[], bool] = lambda: False,
+) -> int:
     """Embed up to `limit` keys (of one persona, or of all) that have no vector yet, newest first; returns how many."""
     newest = indexing.newest_keys_without_vector
     with bank.reading() as db:
@@ -32,7 +38,9 @@ def embed_pending(bank: Bank, embedder: Embedder, persona_id: int | None = None,
     pending = {key_hash: key for _, key_hash, key in sorted(rows, reverse=True)[:limit]}
     if not pending:
         return 0
-    with background_turn():
+    with background_turn(stopped):
+        if stopped():
+            return 0
         vectors = embedder.encode_document(list(pending.values()))
     with bank.writing() as db:
         blobs = {key_hash: vector.tobytes() for key_hash, vector in zip(pending, vectors, strict=True)}
@@ -46,7 +54,7 @@ def embed_all(
     """Embed and pack all pending memories (of one persona, or of all); returns how many keys were embedded."""
     done = 0
     for batch in count(1):
-        new = 0 if stopped() else embed_pending(bank, embedder, persona_id)
+        new = 0 if stopped() else embed_pending(bank, embedder, persona_id, stopped=stopped)
         done += new
         if stopped():
             break
