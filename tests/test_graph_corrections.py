@@ -171,6 +171,14 @@ def test_a_day_is_corrected_in_another_chat_by_naming_the_wrong_one(quill, at):
     assert line == "my brother Wout is getting married in Lisbon on 29 may"
 
 
+def test_a_day_that_is_denied_of_something_else_changes_nothing(quill):
+    quill.say("I see the dentist on Thursday.")
+    quill.say("We go to the zoo on Friday, not on Thursday.")
+    assert held(quill, "dialogue") == ["I see the dentist on Thursday.", "We go to the zoo on Friday, not on Thursday."]
+    quill.say("The dentist is on Friday, not on Thursday.")
+    assert "I see the dentist on Friday." in held(quill, "dialogue")
+
+
 def test_a_fact_that_was_edited_answers_before_the_line_that_it_was_learned_from(quill):
     quill.say("im a nurse at southmead hospital, in the A&E. been there since 2019")
     bank = quill.services.bank

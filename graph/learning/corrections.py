@@ -63,7 +63,7 @@ def revise(parsed: Correction | Retraction, ask: Ask, hits: Sequence[Hit], bank:
         named = frozenset((*content_terms(parsed.sentence), *terms(parsed.wrong)))
         own = (hit.memory for hit in hits if hit.memory.speaker == USER)
         about = [m for m in own if len(named.intersection(terms(m.text))) >= LEAST_NAMED]
-        statements = [*answered, *recent, *about]
+        statements = _about_the_same(parsed, [*answered, *recent, *about])
 
     def derived(memory: Memory) -> Sequence[Memory]:
         return bank.memories_from_same_turns(ask.persona.id, memory.id)
@@ -71,6 +71,17 @@ def revise(parsed: Correction | Retraction, ask: Ask, hits: Sequence[Hit], bank:
     if isinstance(parsed, Correction):
         return correct(parsed, statements, derived, ask.as_of)
     return retract(parsed, statements, hits, derived)
+
+
+def _about_the_same(parsed: Correction, statements: list[Memory]) -> list[Memory]:
+    """The statements that a correction may mean: without "no" or "sorry", only those about what it names itself.
+
+    "We go to the zoo on Friday, not on Thursday" is news to a dentist's appointment on Thursday.
+    """
+    named = frozenset(content_terms(parsed.sentence)).difference(terms(parsed.right), terms(parsed.wrong))
+    if not named or _FORMS["denies_alone"].match(parsed.sentence):
+        return statements
+    return [memory for memory in statements if named.intersection(terms(memory.text))]
 
 
 def correct(
