@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.embedding import minilm
-from memory.embedding.bert import Array
+from memory.embedding.bert import MAX_CHARACTERS, Array
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -64,7 +64,8 @@ class Tokens:
 def tokens_of(question: str, asked_on: date | None, lines: Sequence[Line]) -> list[Tokens]:
     """The tokens of a question with each of several lines."""
     asked = [START, *_encode([question])[0].ids[:QUESTION_TOKENS], END]
-    befores, heads = _encode([line.before for line in lines]), _encode([_head(line, asked_on) for line in lines])
+    befores = _encode([line.before[-MAX_CHARACTERS:] for line in lines])
+    heads = _encode([_head(line, asked_on) for line in lines])
     result = []
     for before, head, line in zip(befores, heads, _encode([line.text for line in lines]), strict=True):
         context = [*before.ids[-BEFORE_TOKENS:], END] if before.ids else []
@@ -83,7 +84,8 @@ def _head(line: Line, asked_on: date | None) -> str:
 
 
 def _encode(texts: Sequence[str]) -> list[Encoding]:
-    encoded: list[Encoding] = _tokenizer().encode_batch(list(texts), add_special_tokens=False)
+    cut = [text[:MAX_CHARACTERS] for text in texts]
+    encoded: list[Encoding] = _tokenizer().encode_batch(cut, add_special_tokens=False)
     return encoded
 
 
