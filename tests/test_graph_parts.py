@@ -77,6 +77,11 @@ def test_a_statement_tells(text):
     assert acts.said(text).tells
 
 
+@pytest.mark.parametrize("text", ["hi", "hi!", "Hallo!!", "hola", "good morning x", "heyyy"])
+def test_a_greeting_is_no_news_however_loud(text):
+    assert acts.said(text).act == "greeting" and not acts.said(text).tells
+
+
 @pytest.mark.parametrize("text", ["Have Ben and I agreed on a price", "are Ana and Tom coming on friday"])
 def test_an_auxiliary_before_two_names_asks(text):
     assert acts.said(text).asks

@@ -114,8 +114,9 @@ def said(sentence: str) -> Said:
 
 
 def tokens_of(sentences: Sequence[str]) -> list[list[int]]:
-    """Sentences as token ids."""
-    encoded = _tokenizer().encode_batch([text[:LONGEST] for text in sentences], add_special_tokens=False)
+    """Sentences as token ids, but for "!", which is loud and says nothing more."""
+    loud = (text[:LONGEST].replace("!", "") for text in sentences)
+    encoded = _tokenizer().encode_batch(list(loud), add_special_tokens=False)
     return [[START, *each.ids[:MOST_TOKENS], END] for each in encoded]
 
 

@@ -4,10 +4,12 @@ WhatsApp, Telegram and transcripts give the names of those who speak, but often 
 one, and the persona is named after the other.
 """
 
+import ctypes
 import re
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +18,7 @@ from memory.errors import UnreadableFile
 from memory.formatting import clip
 from memory.importers import IMPORTERS, Importer
 from memory.importers.chats import telegram, whatsapp
-from memory.importers.child_process import read_file
+from memory.importers.child_process import LARGE_BYTES, read_file
 from memory.importers.generic import transcript
 from memory.importers.reading.dialogue import ROLE_OF_NAME, name_in_title
 from memory.importers.reading.source import Record
@@ -100,8 +102,11 @@ class HistoryFile:
         self.importer, self.size, self.is_export = IMPORTERS[heading.format], heading.size, heading.is_export
 
     def close(self) -> None:
-        """End the reading, wherever it is."""
+        """End the reading, wherever it is; what a large file took of memory goes back to the system."""
         self._records.close()
+        if self.size > LARGE_BYTES and sys.platform == "linux":
+            with suppress(OSError, AttributeError):  # glibc has it, and keeps what was freed for each thread
+                ctypes.CDLL(None).malloc_trim(0)
 
     def read(self) -> Iterator[tuple[History, SessionDraft | MemoryDraft]]:
         """Read each session and memory, with the history it belongs to.
