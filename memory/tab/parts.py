@@ -260,7 +260,7 @@ def _progress(title: str, task: Task) -> Markup:
         steps.append("stopping…")
     if not task.cancelled and task.seconds_left is not None:
         steps.append(f"{format_duration(task.seconds_left)} left")
-    return render("progress_bar.html", title=title, steps=steps, share=task.share, label=title)
+    return render("progress_bar.html", title=title, steps=steps, share=task.share)
 
 
 class CardFields:
