@@ -154,42 +154,30 @@ class MemoryDetail:
         self.edit.click(self.open_form, ids, [self.form, *form], **PRIVATE)
         self.cancel.click(lambda: gr.Group(visible=False), None, self.form, **PRIVATE)
         self.save.click(self.save_form, [*ids, *form], self.changed, **PRIVATE)
-        self.wrong.click(self.mark_wrong, ids, self.changed, **PRIVATE)
+        less, sure, cancel = self.confirm.less, self.confirm.sure, self.confirm.cancel
+        gr.on([self.wrong.click, less.click], self.mark_wrong, ids, self.changed, **PRIVATE)
         self.pin.click(self.toggle_pin, ids, self.changed, **PRIVATE)
         self.merge.click(self.merge_duplicates, ids, self.changed, **PRIVATE)
         self.undo.click(self.undo_last, ids, self.changed, **PRIVATE)
-        less, sure, cancel = self.confirm.less, self.confirm.sure, self.confirm.cancel
-        asked = [*self.confirm.outputs, less, sure, self.forget]
-        self.forget.click(self.show_preview, ids, asked, **PRIVATE)
-        less.click(self.mark_wrong, ids, self.changed, **PRIVATE)
+        self.forget.click(self.show_preview, ids, [*self.confirm.outputs, less, sure, self.forget], **PRIVATE)
         cancel.click(lambda: self._offer(True), None, [self.confirm.group, self.forget], **PRIVATE)
 
     @property
     def outputs(self) -> list[Any]:
-        """The components that `show` and `clear` update."""
+        """The components that `show` updates."""
         parts = [self.card, self.origin, self.selected, self.result, self.confirm.group, self.forget]
         return [*parts, self.buttons, self.form, self.pin, self.merge, self.undo]
 
-    def show(self, memory: Memory) -> Update:
-        """Show a memory."""
+    def show(self, memory: Memory | None, persona_id: int | None = None) -> Update:
+        """Show a memory; or none, and what can be undone of a persona."""
+        nothing = empty_state("No memory selected", "Click a row, or press Enter on it, to see its source.")
         return {
-            self.card: render_card(self.bank, memory),
-            self.origin: render_origin(self.bank, memory),
-            self.selected: memory.id,
+            self.card: render_card(self.bank, memory) if memory else nothing,
+            self.origin: render_origin(self.bank, memory) if memory else "",
+            self.selected: memory.id if memory else None,
             self.result: "",
-            **self._offer(True),
-            **self._show_corrections(memory.persona_id, memory),
-        }
-
-    def clear(self, persona_id: int | None) -> Update:
-        """Show no memory."""
-        return {
-            self.card: empty_state("No memory selected", "Click a row, or press Enter on it, to see its source."),
-            self.origin: "",
-            self.selected: None,
-            self.result: "",
-            **self._offer(False),
-            **self._show_corrections(persona_id, None),
+            **self._offer(memory is not None),
+            **self._show_corrections(memory.persona_id if memory else persona_id, memory),
         }
 
     def _show_corrections(self, persona_id: int | None, memory: Memory | None) -> Update:

@@ -137,7 +137,7 @@ class MemoryTab:
 
     def show_all(self, persona_id: int | None, *filters: str | None) -> Update:
         """Show the first page, and no memory selected."""
-        return {**self.detail.clear(persona_id), **self.list.show(persona_id, 0, *filters)}
+        return {**self.detail.show(None, persona_id), **self.list.show(persona_id, 0, *filters)}
 
     def filter(self, listed: tuple[int | str | None, ...], persona_id: int | None, *filters: str | None) -> Update:
         """Show the memories that match the filters, if these changed.
@@ -163,7 +163,7 @@ class MemoryTab:
         with journal.requested_by("Memory tab"):
             gone = forget.forget_memories(self.bank, persona_id, [memory_id])
         report = render("forget_report.html", gone=gone)
-        shown = {**self.list.show(persona_id, page, *filters), **self.detail.clear(persona_id)}
+        shown = {**self.list.show(persona_id, page, *filters), **self.detail.show(None, persona_id)}
         return {**shown, self.detail.result: report}
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
@@ -107,47 +106,40 @@ class ExportPanel:
                 copy = gr.Button("Back up the bank", min_width=170, elem_id="take-backup")
             self.task = TaskPanel("take")
             self.file = _download_field("take-file")
-        outputs = [self.file, *self.task.outputs]
+        self._connect(one, persona, "Exporting this persona", self._export_persona)
+        self._connect(everything, persona, "Exporting everything", self._export_all)
+        self._connect(copy, persona, "Backing up the bank", self._back_up)
+
+    def _connect(
+        self, button: gr.Button, persona: gr.Dropdown, title: str, make: Callable[[int | None, Task], Path]
+    ) -> None:
+        """Let a button make a file and offer it for download."""
+
+        def offer(persona_id: int | None, request: gr.Request) -> Iterator[Update]:
+            def work(task: Task) -> Update:
+                return {self.file: gr.File(str(make(persona_id, task)), visible=True)}
+
+            yield {self.file: gr.File(visible=False)}
+            yield from self.task.run(title, request, work, outlives_page=False)
+
         # One at a time: each new file deletes the one before.
-        queue: dict[str, Any] = {"concurrency_id": "take", "concurrency_limit": 1, **PRIVATE}
-        one.click(self.export_persona, persona, outputs, **queue)
-        everything.click(self.export_all, None, outputs, **queue)
-        copy.click(self.back_up, None, outputs, **queue)
+        outputs = [self.file, *self.task.outputs]
+        button.click(offer, persona, outputs, concurrency_id="take", concurrency_limit=1, **PRIVATE)
 
-    def export_persona(self, persona_id: int | None, request: gr.Request) -> Iterator[Update]:
-        """Export the persona that is chosen."""
-
+    def _export_persona(self, persona_id: int | None, task: Task) -> Path:
         persona = self.bank.persona(_required(persona_id))
-        title = "Exporting this persona"
-        yield from self._offer(request, title, lambda task: self._export([persona], persona.name, task))
+        return self._export([persona], persona.name, task)
 
-    def export_all(self, request: gr.Request) -> Iterator[Update]:
-        """Export all personas."""
-        personas = self.bank.personas
-        yield from self._offer(request, "Exporting everything", lambda task: self._export(personas(), "bank", task))
-
-    def back_up(self, request: gr.Request) -> Iterator[Update]:
-        """Copy the bank."""
-
-        def make(task: Task) -> Path:
-            return downloads.create(self.bank.path, "bank", "db", lambda path: backup.backup(self.bank, path, task))
-
-        yield from self._offer(request, "Backing up the bank", make)
+    def _export_all(self, _: int | None, task: Task) -> Path:
+        return self._export(self.bank.personas(), "bank", task)
 
     def _export(self, personas: Sequence[Persona], name: str, task: Task) -> Path:
-        def write(path: Path) -> int:
-            return export.write_export(self.bank, personas, path, task.report)
+        return downloads.create(
+            self.bank.path, name, "jsonl", lambda path: export.write_export(self.bank, personas, path, task.report)
+        )
 
-        return downloads.create(self.bank.path, name, "jsonl", write)
-
-    def _offer(self, request: gr.Request, title: str, make: Callable[[Task], Path]) -> Iterator[Update]:
-        """Make a file and offer it for download."""
-
-        def work(task: Task) -> Update:
-            return {self.file: gr.File(str(make(task)), visible=True)}
-
-        yield {self.file: gr.File(visible=False)}
-        yield from self.task.run(title, request, work, outlives_page=False)
+    def _back_up(self, _: int | None, task: Task) -> Path:
+        return downloads.create(self.bank.path, "bank", "db", lambda path: backup.backup(self.bank, path, task))
 
 
 class JournalPanel:

@@ -3,7 +3,6 @@
 Pictures and templates are in assets/web. Templates are rendered as HTML, every value escaped.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -13,6 +12,7 @@ import gradio as gr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from memory import read_table
 from memory.errors import Cancelled, MemoirError
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, format_duration, format_time, memory_date
 from memory.importers.generic.character_card import MAX_CHARACTERS, PICTURE_FORMATS, cut_small
@@ -60,7 +60,7 @@ _environment.filters |= {
     "memory_date": memory_date,
 }
 
-_SCREEN = tomllib.loads(Path(__file__).with_name("screen.toml").read_text("utf-8"))
+_SCREEN = read_table(__file__, "screen.toml")
 
 CARD_FIELDS: dict[str, dict[str, Any]] = _SCREEN["card_fields"]
 """The texts of a persona by their names in a `Persona`, and how each field looks."""
@@ -99,11 +99,6 @@ def empty_state(title: str, remedy: str, soon: Sequence[str] = ()) -> Markup:
 def error_box(text: str) -> Markup:
     """Render what went wrong, and what to do."""
     return render("error_box.html", text=text)
-
-
-def progress_bar(title: str, steps: list[str], share: float, label: str = "") -> Markup:
-    """Render a progress bar with what to say beside its title; `share` is 0..1, `label` its name for screen readers."""
-    return render("progress_bar.html", title=title, steps=steps, share=share, label=label or title)
 
 
 def new_figure(height: int) -> "Figure":
@@ -265,7 +260,7 @@ def _progress(title: str, task: Task) -> Markup:
         steps.append("stopping…")
     if not task.cancelled and task.seconds_left is not None:
         steps.append(f"{format_duration(task.seconds_left)} left")
-    return progress_bar(title, steps, task.share)
+    return render("progress_bar.html", title=title, steps=steps, share=task.share)
 
 
 class CardFields:

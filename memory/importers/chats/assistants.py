@@ -9,13 +9,12 @@ the one that the program names as current; the messages on other branches come a
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
+from memory import read_table
 from memory.importers.reading.fields import (
     EMPTY_SESSION,
     EMPTY_TURN,
@@ -25,7 +24,7 @@ from memory.importers.reading.fields import (
     parse_moment,
 )
 from memory.importers.reading.json_stream import MAX_DEPTH, format_place, outline, stream_values
-from memory.importers.reading.source import Record, Source, clean_text, record_reader
+from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
 
 USER = "You"
@@ -215,11 +214,10 @@ def _read_parts(message: Fields) -> str:
     """The text of a message that consists of parts; the types of parts other than text are reported once."""
     texts: list[str] = []
     others: dict[str, None] = {}
-    for value, place in message.items("content"):
-        if isinstance(value, str):
-            texts.append(clean_text(value, place, message.skips))
+    for part in message.pieces("content"):
+        if isinstance(part, str):
+            texts.append(part)
             continue
-        part = Fields.of(value, place, message.skips)
         kind = part.text("content_type") or part.text("type") or "a part of unknown type"
         if kind not in SPOKEN:
             others[kind] = None
@@ -284,7 +282,7 @@ def _remove_details(message: Fields, text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-_FORMATS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_FORMATS = read_table(__file__)
 
 chatgpt = Assistant(
     **_FORMATS["chatgpt"], find_obstacle=_find_obstacle, edit=lambda message, text: FOOTNOTE.sub("", text)

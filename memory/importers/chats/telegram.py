@@ -24,7 +24,7 @@ from typing import Any
 from memory.importers.reading.dialogue import ChatLog, RoleAssigner
 from memory.importers.reading.fields import EMPTY_TURN, Fields, parse_epoch
 from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
-from memory.importers.reading.source import Record, Source, clean_text, record_reader
+from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "Telegram"
@@ -145,10 +145,5 @@ def _read_text(message: Fields) -> str:
     """The text of a message: one string, or a list of strings and, for marked-up text, objects."""
     if not isinstance(message.values.get("text"), list):
         return message.text("text")
-    pieces = []
-    for value, place in message.items("text"):
-        if isinstance(value, str):
-            pieces.append(clean_text(value, place, message.skips))
-        else:
-            pieces.append(Fields.of(value, place, message.skips).text("text"))
-    return "".join(pieces)
+    pieces = message.pieces("text")
+    return "".join(piece if isinstance(piece, str) else piece.text("text") for piece in pieces)

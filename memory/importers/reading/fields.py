@@ -157,6 +157,12 @@ class Fields:
             else:
                 self.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
 
+    def pieces(self, name: str) -> "Iterator[str | Fields]":
+        """Each element of a list of texts and objects: a text as it can be stored, anything else as an object."""
+        for value, place in self.items(name):
+            is_text = isinstance(value, str)
+            yield clean_text(value, place, self.skips) if is_text else self.of(value, place, self.skips)
+
     def span(self, name: str) -> TimeSpan | None:
         """A field as a span of time in any wording; one that is missing or unreadable is reported."""
         span = read_date(self.text(name))
