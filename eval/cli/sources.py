@@ -14,7 +14,7 @@ from eval.benchmarks.perltqa import training
 from eval.benchmarks.perltqa.generation import recipe as perltqa
 from eval.cli.output import COMMANDS, DATA, JSON, progress_bars, show
 from eval.fetching.fetch import SOURCES, fetch
-from eval.making.generation import Generation, GenerationPlan
+from eval.making.generation import Generation
 from eval.making.prompts import read_prompts
 from eval.reporting.render import format_fraction
 from eval.runs.evaluator import Evaluator
@@ -123,10 +123,10 @@ def _add_recipe(benchmark: str, recipe: ModuleType, about: str, *options: Argume
     def generate(arguments: Arguments, evaluator: Evaluator) -> int:
         given = vars(arguments)
         planned = {name: given[name] for name in names if name in PLANNED}
-        plan = GenerationPlan(arguments.model, arguments.seed, arguments.threshold, planned)
+        made_by = arguments.model, arguments.seed, arguments.threshold, planned
         model = chat_model(arguments.model, quantization=evaluator.settings.quantization)
         with progress_bars("part") as watch:
-            generation = Generation(arguments.folder, plan, read_prompts(str(recipe.__file__)), model, watch)
+            generation = Generation(arguments.folder, read_prompts(str(recipe.__file__)), model, watch, *made_by)
             counts = recipe.generate(generation, *(given[name] for name in names if name not in PLANNED))
         for fault in generation.failed:
             print_error(f"{fault}. Run the same command again to try it again")

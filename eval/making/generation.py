@@ -14,7 +14,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,19 +50,6 @@ def check_question(question: str, answer: str, asked: set[str]) -> None:
     asked.add(normalise(question))
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationPlan:
-    """How parts are made: by which model, by which draws, and the lowest score from 0 to 10 that is kept.
-
-    `options` are those of the benchmark, such as how many questions are made of a memory.
-    """
-
-    model: str
-    seed: int = 0
-    threshold: int = 6
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
 Part = dict[str, Any]
 """A finished part as in its file: `replies` to it, what was `left_out` by step and reason, and what its recipe made."""
 
@@ -75,14 +62,20 @@ Item = TypeVar("Item")
 class Generation:
     """One run that makes the parts of a benchmark in a folder, as far as it lacks them.
 
+    The plan: the model's `name`, the `seed` of all draws, the lowest score from 0 to 10 that is kept, and `options` of
+    the benchmark, such as how many questions are made of a memory.
+
     `make` may be called for several kinds of parts; all of them, and why some could not be made, are kept here.
     """
 
     folder: Path
-    plan: GenerationPlan
     prompts: Mapping[str, Prompt]
     model: ChatModel
     watch: Watch
+    name: str
+    seed: int
+    threshold: int
+    options: dict[str, Any]
     parts: list[Part] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
@@ -128,8 +121,8 @@ class Generation:
 
     def _open_folder(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        plan = asdict(self.plan)
-        file, text = self.folder / "generation.json", json.dumps(plan | plan.pop("options"))
+        plan = {"model": self.name, "seed": self.seed, "threshold": self.threshold} | self.options
+        file, text = self.folder / "generation.json", json.dumps(plan)
         if file.exists() and (before := file.read_text("utf-8")) != text:
             raise MemoirError(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
         write_atomically(file, text.encode())
@@ -179,11 +172,6 @@ class Writer:
         for line in self.file.read_bytes().splitlines() if self.file.exists() else ():
             kept = json.loads(line)
             self._kept[kept["asked"]].append(kept["reply"])
-
-    @property
-    def plan(self) -> GenerationPlan:
-        """How the part is made."""
-        return self.generation.plan
 
     @property
     def place(self) -> str:
@@ -243,7 +231,7 @@ class Writer:
         Raises `LeftOut` if it is below the threshold, for the reason `too_low`, or there is no usable reply.
         """
         score = int(self.ask(name, **data).score)
-        leave_out_if(score < self.plan.threshold, too_low)
+        leave_out_if(score < self.generation.threshold, too_low)
         return score
 
     @contextmanager

@@ -28,7 +28,6 @@ A text corpus ("[Date: March 3, 2001, Session #1]" and the lines of a session) h
 `eval.making.questions.graph_history` makes some.
 """
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -45,6 +44,7 @@ from memory.errors import UnreadableFile
 from memory.importers.benchmarks import dialsim as script_format
 from memory.importers.reading.dialogue import ChatLog
 from memory.importers.reading.fields import json_type, parse_moment
+from memory.importers.reading.json_stream import stream_values
 from memory.importers.reading.source import clean_text, read_head
 from memory.types import PersonaDraft, SessionDraft, Skip
 
@@ -89,14 +89,8 @@ def _is_show(file: Path) -> bool:
 
 
 def _read(file: Path) -> Any:  # noqa: ANN401  # whatever it holds
-    if file.suffix.lower() != _JSON:
-        return read_pickle(file)
-    try:
-        return json.loads(file.read_bytes())
-    except OSError as fault:
-        raise UnreadableFile(f"{file.name} cannot be opened: {fault.strerror or fault}.") from fault
-    except (ValueError, RecursionError) as fault:
-        raise UnreadableFile(f"{file.name} is not JSON ({fault}). Nothing of it was kept.") from fault
+    is_json = file.suffix.lower() == _JSON
+    return {place[0]: value for place, value in stream_values(file) if place} if is_json else read_pickle(file)
 
 
 def _is_script(file: Path) -> bool:

@@ -25,19 +25,8 @@ MOST_IN_TUPLE = 2000
 """Values in a tuple, with those of the tuples in it. Python computes the hash of a dict's key to any depth: a tuple
 in a tuple in a tuple ... ends the process, and one that holds the next twice at each level takes for ever."""
 
-_FAULTS = (
-    pickle.UnpicklingError,
-    struct.error,
-    AttributeError,
-    EOFError,
-    ImportError,
-    IndexError,
-    KeyError,
-    MemoryError,
-    OverflowError,
-    TypeError,
-    ValueError,
-)
+_OF_PICKLE = (pickle.UnpicklingError, struct.error, EOFError)
+_OF_VALUES = (AttributeError, LookupError, MemoryError, OverflowError, TypeError, ValueError)
 """What `pickle` raises for a damaged file; its documentation names some, and says that there are more."""
 
 
@@ -61,7 +50,7 @@ def read_pickle(path: Path, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN40
                 return _Plain(path, data).load()
     except OSError as fault:
         raise UnreadableFile(f"{path.name} cannot be opened: {fault.strerror or fault}.") from fault
-    except _FAULTS as fault:
+    except (*_OF_PICKLE, *_OF_VALUES) as fault:
         why = str(fault) or type(fault).__name__
         raise UnreadableFile(
             f"{path.name} is not a complete pickle ({why}). Nothing of it was kept. Download it again."

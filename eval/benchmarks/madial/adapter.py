@@ -38,6 +38,7 @@ from pathlib import Path
 from eval.benchmarks.madial.candidates import CandidatesOf, read_candidates
 from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest, texts
 from eval.types import Gold, History, Probe
+from memory import read_table
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import madial as importer
 from memory.importers.reading.fields import Fields, read_objects
@@ -55,14 +56,7 @@ FILES = (f"*{DIALOGUE}.json", f"*/*{DIALOGUE}.json")
 
 ASSISTANT = "Assistant"
 
-TRAITS = (
-    "outgoing, speaks enthusiastically and fluently",
-    "prefers using praise and encouragement in conversations",
-    "speaks naturally, concisely, warmly and kindly, without being preachy",
-    "engages in heartfelt, equal exchanges to build deep emotional connections",
-    "always uses a tone similar to talking with children: simple and witty",
-    "a virtual character, not capable of physical activities",
-)
+TRAITS = tuple(read_table(__file__, "traits.toml")["traits"])
 """The assistant in the authors' prompts (appendix G)."""
 
 ASKED_AT = datetime(2024, 6, 15, 23, 59, 59, 999_999, UTC)

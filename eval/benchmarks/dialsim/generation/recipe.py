@@ -79,8 +79,8 @@ def generate(generation: Generation, script: Path, quiz: Path | None) -> dict[st
     """
     show = read_show(script)
     quizzes = read_quizzes(quiz, show) if quiz else []
-    sessions, seed = show.sessions, generation.plan.seed
-    generation.plan = replace(generation.plan, options={"source": _digest(show, quizzes)})
+    sessions, seed = show.sessions, generation.seed
+    generation.options = {"source": _digest(show, quizzes)}
     stated = generation.make("session", sessions, _read_facts)
     found = generation.make("question", quizzes, partial(_find_evidence, show))
     asked = [*_from_graph(show, _quads(sessions, stated), seed), *_from_quizzes(quizzes, found, show, seed)]

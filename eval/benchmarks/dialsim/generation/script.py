@@ -6,7 +6,7 @@ lines "Name: words" in it. The authors dated their scenes while watching (append
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -76,7 +76,7 @@ def read_show(path: Path) -> Show:
     Raises `MemoirError` if there is no script, or a line is under no date.
     """
     files = sorted(path.glob("*.txt")) if path.is_dir() else [path]
-    scenes, lines = list[Scene](), Counter[str]()
+    scenes, lines, of_day = list[Scene](), Counter[str](), Counter[datetime]()
     for file in files:
         (script,) = gather(script_format.read(file))
         _check_headings(file)
@@ -93,7 +93,11 @@ def read_show(path: Path) -> Show:
             f"{path} has no dated scene in which somebody speaks; expected .txt files with lines such as [Date: March "
             "3, 2001, Session #1] and Name: words"
         )
-    return Show(path.stem, lines.most_common(1)[0][0], list(_in_order(scenes)))
+    scenes.sort(key=lambda scene: scene.date)
+    for place, scene in enumerate(scenes):
+        scenes[place] = replace(scene, time=scene.date + of_day[scene.date] * MINUTE)
+        of_day[scene.date] += 1
+    return Show(path.stem, lines.most_common(1)[0][0], scenes)
 
 
 def _check_headings(file: Path) -> None:
@@ -110,13 +114,6 @@ def _check_headings(file: Path) -> None:
                 f"{file.name}, {line.place}: {shorten(text, 60)!r} {fault}; expected a line such as [Date: March 3, "
                 "2001, Session #1] before each scene"
             )
-
-
-def _in_order(scenes: Sequence[Scene]) -> Iterator[Scene]:
-    of_day = Counter[datetime]()
-    for scene in sorted(scenes, key=lambda scene: scene.date):
-        yield replace(scene, time=scene.date + of_day[scene.date] * MINUTE)
-        of_day[scene.date] += 1
 
 
 def _line(turn: TurnDraft) -> str:

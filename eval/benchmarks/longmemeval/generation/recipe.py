@@ -99,7 +99,7 @@ def generate(generation: Generation, attributes: int) -> dict[str, int]:
 
 
 def _make_user(number: int, writer: Writer) -> Part:
-    plan = writer.plan
+    plan = writer.generation
     attribute, key = draw_attribute(plan.seed, number), f"{plan.seed} {number}"
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
     background = _background(attribute, today, writer)
@@ -109,7 +109,7 @@ def _make_user(number: int, writer: Writer) -> Part:
     records, first = list[dict[str, Any]](), 1
     for draft in [*drafts, *([variant] if variant else [])]:
         mark = "_abs" if draft is variant else ""
-        question_id = _digest(plan.model, str(plan.seed), attribute.name, draft.kind.name, draft.question) + mark
+        question_id = _digest(plan.name, str(plan.seed), attribute.name, draft.kind.name, draft.question) + mark
         # Sessions of an attribute have names of one family, which `compile` does not mix.
         names = [f"answer_{attribute.digest}{mark}_{first + place}" for place in range(len(draft.evidence))]
         records.append(draft.as_record(question_id, names))

@@ -70,7 +70,8 @@ def _make_user(number: int, writer: Writer) -> Part:
 
 def _memories(number: int, child: dict[str, Any], writer: Writer) -> Iterator[dict[str, str]]:
     """Yield events that are remembered, each on its day."""
-    draw, most, remembered = Random(f"{writer.plan.seed} {number}"), writer.plan.options["events"], list[str]()
+    plan, remembered = writer.generation, list[str]()
+    draw, most = Random(f"{plan.seed} {number}"), plan.options["events"]
     pairs = [(scene, emotion) for scene in KINDS["scenes"] for emotion in KINDS["emotions"]]
     for scene, emotion in writer.each("memories", pairs):
         about = {"child": child, "scene": f"{scene}: {KINDS['scenes'][scene]}", "emotion": emotion}
@@ -92,7 +93,7 @@ def _dialogues(child: dict[str, Any], memories: Sequence[dict[str, str]], writer
         ({"kind": kind, "recall": recall}, {"child": child} | words)
         for recall, kinds in KINDS["dialogues"].items()
         for kind, words in kinds.items()
-        for _ in range(writer.plan.options["dialogues"])
+        for _ in range(writer.generation.options["dialogues"])
     ]
     for names, about in writer.each("dialogues", planned):
         with writer.leave_out():

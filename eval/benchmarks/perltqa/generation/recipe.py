@@ -91,7 +91,7 @@ def generate(generation: Generation, personas: int) -> dict[str, int]:
 
 def _make_persona(number: int, writer: Writer) -> Part:
     """Make a persona; raises `LeftOut` if there is no name or no profile."""
-    seed = draw_seed(writer.plan.seed, number)
+    seed = draw_seed(writer.generation.seed, number)
     name = _name(seed, writer)
     bank: Bank = {"profile": _profile(seed, name, writer)}
     bank["social_relationship"] = dict(_relationships(seed, bank, writer))
@@ -182,7 +182,7 @@ def _relationships(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str
 
 def _events(seed: Seed, bank: Bank, writer: Writer) -> Iterator[tuple[str, dict[str, Any]]]:
     profile, earlier = bank["profile"], {key: list[str]() for key in bank["social_relationship"]}
-    for key in writer.each("events", [key for key in earlier for _ in range(writer.plan.options["events"])]):
+    for key in writer.each("events", [key for key in earlier for _ in range(writer.generation.options["events"])]):
         other, (topic, parts) = bank["social_relationship"][key], seed.draw.choice(list(SEEDS["topics"].items()))
         about = topic, seed.draw.choice(parts)
         day = f"{FIRST_DAY + timedelta(days=seed.draw.randrange(DAYS)):%Y-%m-%d}"
@@ -248,7 +248,7 @@ def _questions(name: str, bank: Bank, writer: Writer) -> dict[str, list[Any]]:
     asked: set[str] = set()
     for section, key, text in writer.each("questions", list(_memories(name, bank))):
         is_field = section == "profile"
-        items = list(_items(name, text, 1 if is_field else writer.plan.options["questions"], asked, writer))
+        items = list(_items(name, text, 1 if is_field else writer.generation.options["questions"], asked, writer))
         for item in items:
             item[REFERENCE] = key if is_field else str([key])
         if items:
