@@ -51,7 +51,8 @@ def read(bank: Bank, model: str, dimensions: int) -> Corpus:
         ids, vectors = np.zeros(n, np.int64), np.zeros((n, dimensions), np.float32)
         terms: list[str] = []
         closed: set[int] = set()
-        for row, (memory_id, words, valid_to, vector) in enumerate(indexing.words_and_vectors(db, model)):
+        memories = db.conn.execute(indexing.SQL["words_and_vectors"], (model,))
+        for row, (memory_id, words, valid_to, vector) in enumerate(memories):
             ids[row] = memory_id
             terms.append(words)
             if vector is not None:

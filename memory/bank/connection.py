@@ -34,9 +34,6 @@ FAULTS = (sqlite3.Error, OSError, UnicodeDecodeError)
 """What is raised for a file that cannot be read or written. A message of SQLite that quotes a damaged schema may be no
 UTF-8, and Python then raises the last."""
 
-_UNDONE = "what was being written was undone; everything before it is kept"
-_REMEDY = "Nothing was changed. Point MEMOIR_HOME at a folder that can be written"
-
 _MEANINGS = read_table(__file__, "faults.toml")["faults"]
 
 
@@ -310,10 +307,10 @@ def _name_of(fault: BaseException | None) -> str:
 def explain(path: Path, fault: Exception) -> str:
     """A fault met at the bank's file, in words: the file, what happened, what was kept and what to do."""
     if path.is_dir():
-        return f"{path}: is a folder, not a file. {_REMEDY}"
+        return (
+            f"{path}: is a folder, not a file. Nothing was changed. Point MEMOIR_HOME at a folder that can be written"
+        )
     name = _name_of(fault)
     cause = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
-    for known in _MEANINGS:
-        if name.startswith(tuple(known["names"])):
-            return f"{path}: {known['meaning'].format(cause=cause)}"
-    return f"{path}: {cause}; {_UNDONE}"
+    meaning = next(each["meaning"] for each in _MEANINGS if name.startswith(tuple(each["names"])))
+    return f"{path}: {meaning.format(cause=cause)}"

@@ -5,7 +5,7 @@ bound the ids of memories; both are exclusive.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlite_utils import Database
@@ -38,11 +38,6 @@ class BankState:
         query = "SELECT at FROM journal WHERE id = ?"
         same = self.entry == 0 or db.conn.execute(query, (self.entry,)).fetchone() == (self.entry_at,)
         return same and self.revision <= state.revision
-
-
-def persona_ids(db: Database) -> list[int]:
-    """Ids of all personas."""
-    return [persona_id for (persona_id,) in db.conn.execute("SELECT id FROM personas")]
 
 
 def index_terms(db: Database, personas: Sequence[int]) -> list[list[str]]:
@@ -83,8 +78,3 @@ def store_vectors(db: Database, model: str, vectors: Mapping[str, bytes]) -> Non
     existing = {key_hash for (key_hash,) in db.conn.execute(query, (json.dumps(list(vectors)),))}
     new = [(model, key_hash, vector) for key_hash, vector in vectors.items() if key_hash in existing]
     db.conn.executemany(SQL["insert_vector"], new)
-
-
-def words_and_vectors(db: Database, model: str) -> Iterator[tuple[int, str, str | None, bytes | None]]:
-    """(id, index terms, end of validity, vector of a model) of all memories of a bank, in order of id."""
-    return db.conn.execute(SQL["words_and_vectors"], (model,))

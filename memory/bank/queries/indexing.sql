@@ -17,6 +17,7 @@ SELECT m.id, v.vector FROM vectors v CROSS JOIN memories m INDEXED BY memories_k
 WHERE v.id > ? AND v.model = ? AND m.persona_id = ? AND m.id > ? AND m.id < ?
 
 -- name: words_and_vectors
+-- Of all memories of a bank, in order of id.
 SELECT m.id, m.terms, m.valid_to, v.vector FROM memories m
 LEFT JOIN vectors v ON v.key_hash = m.key_hash AND v.model = ? ORDER BY m.id
 
