@@ -10,7 +10,7 @@ from eval.metrics.intervals import INTERVALS, TESTED, Difference, stars
 from eval.reporting.render import markdown_table
 from eval.reporting.results import LINES, available
 from eval.reporting.tuning import choice
-from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial
+from eval.reporting.tuning.choice import FIGURES, GRID, LABELS, Constants, ProbeValue, Trial
 from eval.reporting.tuning.players import Measurements, Part, play
 from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import HALVES, RunRequest, with_settings
@@ -18,9 +18,6 @@ from eval.runs.run import code_version, machine
 from eval.types import Figure, Watch
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-
-LABELS = {"search.dense_weight": "meaning", "views": "views of the dialogue"}
-"""What is off where a constant is, if its name does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +154,10 @@ def _without(left_out: Sequence[LeftOut]) -> str:
     cells = {at: _change(d.difference, d.low, d.high, starred[at]) for at, d in changes.items()}
     benchmarks = [each.benchmark for each in left_out]
     rows = [
-        [f"no {LABELS.get(name, _short(name))}", *(cells.get((name, benchmark), "off") for benchmark in benchmarks)]
+        [
+            f"no {choice.LABELS.get(name, _short(name))}",
+            *(cells.get((name, benchmark), "off") for benchmark in benchmarks),
+        ]
         for name in GRID
     ]
     return markdown_table(rows, ["", *benchmarks])
