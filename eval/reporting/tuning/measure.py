@@ -16,7 +16,6 @@ from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import HALVES, RunRequest, with_settings
 from eval.runs.run import code_version, machine
 from eval.types import Figure, Watch
-from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
 
@@ -56,13 +55,10 @@ class Tuning:
     code: str
 
 
-def measure(
-    evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = None, encoder: Embedder | None = None
-) -> Tuning:
-    """Tune on every benchmark whose files are here, without a reader.
+def measure(evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = None) -> Tuning:
+    """Tune on every benchmark whose files are here, without a reader, in so many processes.
 
-    `limit` asks the first so many probes of each half only; an `encoder`, a loaded embedding model, keeps everything in
-    this process. Raises `MemoirError` if there are fewer than two.
+    `limit` asks the first so many probes of each half only. Raises `MemoirError` if there are fewer than two.
     """
     experiment = with_settings(evaluator.experiment, ["reader=none"])
     lines = [line for line in LINES if line.benchmark in FIGURES and line.edition in ("", "en") and line.shows_all]
@@ -76,7 +72,7 @@ def measure(
     }
     benchmarks, today = [line.benchmark for line, _ in here], choice.constants_of(experiment)
     work = [(part, history) for part, request in requests.items() for history in evaluator.histories(request)]
-    with play(work, experiment, evaluator.settings.cache_path, jobs=jobs, encoder=encoder) as measured:
+    with play(work, experiment, evaluator.settings.cache_path, jobs) as measured:
         everything = partial(measured.measure, list(requests))
         in_view = choice.choose(everything, partial(watch, "everything in view"))
         tried = choice.trials(everything, in_view)
@@ -154,10 +150,7 @@ def _without(left_out: Sequence[LeftOut]) -> str:
     cells = {at: _change(d.difference, d.low, d.high, starred[at]) for at, d in changes.items()}
     benchmarks = [each.benchmark for each in left_out]
     rows = [
-        [
-            f"no {choice.LABELS.get(name, _short(name))}",
-            *(cells.get((name, benchmark), "off") for benchmark in benchmarks),
-        ]
+        [f"no {LABELS.get(name, _short(name))}", *(cells.get((name, benchmark), "off") for benchmark in benchmarks)]
         for name in GRID
     ]
     return markdown_table(rows, ["", *benchmarks])
