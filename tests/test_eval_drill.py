@@ -7,7 +7,7 @@ import pytest
 from eval.benchmarks import BENCHMARKS
 from eval.metrics.scores import Scored, score
 from eval.tab import drill_down
-from eval.tab.drill_down import ALL, EvidencePiece
+from eval.tab.drill_down import ALL
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample, ShownHit, Verdict
 
 ASKED = datetime(2026, 6, 1, tzinfo=UTC)
@@ -76,6 +76,6 @@ def test_a_metric_of_a_set_lists_what_it_is_computed_from():
 )
 def test_each_piece_of_evidence_says_what_became_of_it(place, told):
     assert drill_down.trace_evidence(sample("p1", place=place), {"t9": "Ada: Behind the seat."}) == [
-        EvidencePiece("t1", True, 2, told, "The canoe leaks."),
-        EvidencePiece("t9", False, None, "not found", "Ada: Behind the seat."),
+        {"unit": "t1", "text": "The canoe leaks.", "stored": True, "rank": 2, "place": told},
+        {"unit": "t9", "text": "Ada: Behind the seat.", "stored": False, "rank": None, "place": "not found"},
     ]

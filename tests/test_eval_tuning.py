@@ -225,11 +225,12 @@ def evaluator(tmp_path, monkeypatch):
     return evaluator
 
 
-def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evaluator, embedder, monkeypatch):
+@pytest.mark.slow
+def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evaluator, monkeypatch):
     asked = []
     real = choice.choose
     monkeypatch.setattr(choice, "choose", lambda of, watch: asked.append(sorted(of(off()))) or real(of, watch))
-    found = measure.measure(evaluator, 1, lambda label, done, total: None, encoder=embedder)
+    found = measure.measure(evaluator, 1, lambda label, done, total: None)
     assert asked == [["conversations", "memoir"], ["conversations"], ["memoir"]]
     assert [each.benchmark for each in found.left_out] == ["memoir", "conversations"]
     for each in found.left_out:

@@ -11,7 +11,7 @@ from eval.benchmarks.types import Preset
 from eval.judging.judge import Agreement
 from eval.reporting.render import HEADLINES, METRICS, format_fraction
 from eval.runs.experiment import RunRequest
-from eval.tab.drill_down import EvidencePiece
+from eval.tab.drill_down import trace_evidence
 from eval.tab.runner import Plan, RunStatus
 from eval.tab.screen import render_cards
 from eval.types import Figure, Gold, Prediction, Probe, Sample, Verdict
@@ -46,7 +46,7 @@ def shown(asked, has_reader=True):
     [
         shown(sample(answers=(BAD,), anchors=(BAD,))),
         shown(sample(abstained=True)),
-        render("evidence.html", pieces=[EvidencePiece(BAD, True, 1, "read", BAD)]),
+        render("evidence.html", pieces=trace_evidence(sample(turns=(BAD,)), {BAD: BAD})),
         render("trace.html", prediction=sample().prediction),
         render_status(RunStatus(1, "running", PLAN, done=1, total=4, history=BAD)),
         render_status(RunStatus(1, "failed", PLAN, error=BAD)),
@@ -83,14 +83,14 @@ def test_a_verdict_is_shown_only_where_there_was_a_reader():
 @pytest.mark.parametrize(
     ("piece", "text"),
     [
-        (EvidencePiece("t1", False, None, "not found"), "not stored"),
-        (EvidencePiece("t1", True, 4, "read"), "rank 4: read"),
-        (EvidencePiece("t1", True, None, "not found"), "not found"),
-        (EvidencePiece("t1", True, 1, "read"), "The text cannot be shown"),
+        ({"stored": False, "rank": None, "place": "not found"}, "not stored"),
+        ({"stored": True, "rank": 4, "place": "read"}, "rank 4: read"),
+        ({"stored": True, "rank": None, "place": "not found"}, "not found"),
+        ({"stored": True, "rank": 1, "place": "read"}, "The text cannot be shown"),
     ],
 )
 def test_a_piece_of_evidence_says_what_became_of_it(piece, text):
-    assert text in render("evidence.html", pieces=[piece])
+    assert text in render("evidence.html", pieces=[{"unit": "t1", "text": "", **piece}])
 
 
 @pytest.mark.parametrize(

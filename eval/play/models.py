@@ -43,18 +43,10 @@ class CachedEmbedder(Embedder):
                 "CREATE TABLE IF NOT EXISTS embeddings (model TEXT NOT NULL, digest TEXT NOT NULL, "
                 "vector BLOB NOT NULL, PRIMARY KEY (model, digest)) STRICT, WITHOUT ROWID"
             )
-            size = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
-            row = db.execute(size, (self._made_by,)).fetchone()
-            self._size = row[0] // 4 if row else 0
 
     @property
     def _made_by(self) -> str:
         return f"{self.model} {ENCODING}"
-
-    @property
-    def dimensions(self) -> int:
-        """The length of a vector; known without loading the model once one is in the cache."""
-        return self._size or self.inner.dimensions
 
     def load(self) -> Encoder:
         """Load the model's weights, which cached texts do not need."""
@@ -63,7 +55,7 @@ class CachedEmbedder(Embedder):
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
         if not texts:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
+            return self.inner.encode(texts)
         digests = [sha256(text.encode()).hexdigest() for text in texts]
         select = "SELECT digest, vector FROM embeddings WHERE model = ? AND digest IN (SELECT value FROM json_each(?))"
         with self._open() as db:
@@ -87,7 +79,6 @@ class CachedEmbedder(Embedder):
         vectors = self.inner.encode(texts)
         self.seconds += time.perf_counter() - started
         self.texts += len(texts)
-        self._size = vectors.shape[1]
         return vectors
 
     @contextmanager

@@ -62,7 +62,7 @@ def _simulate(history: History, experiment: Experiment, models: Models, costs: C
         # Only the simulator replays under other names; elsewhere the probes would keep the old ones.
         played = rename(history, experiment.simulation.names, experiment.seed)
         memory = MemoryUnderTest(Path(home), played, experiment, models, costs)
-        for probe, prediction in simulate(history, memory, experiment.simulation, experiment.seed):
+        for probe, prediction in simulate(played, memory, experiment.simulation, experiment.seed):
             yield _sample(probe, prediction, models.embedder)
 
 

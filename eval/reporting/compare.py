@@ -9,7 +9,7 @@ from eval.metrics.evidence import Scores
 from eval.metrics.intervals import INTERVALS, TESTED, Difference, compare, stars
 from eval.metrics.scores import score, without_uncounted
 from eval.play.systems.registry import WITHOUT_MODEL
-from eval.reporting.render import COSTS, format_figure, format_fraction, headlines, markdown_table, section
+from eval.reporting.render import COSTS, MATCHING, format_figure, format_fraction, headlines, markdown_table, section
 from eval.reporting.report import Report, report
 from eval.runs.run import Run, versions
 from eval.types import Prediction, Probe, Sample
@@ -162,12 +162,6 @@ def comparisons_to_csv(comparisons: Iterable[Comparison]) -> str:
 MOST_FIGURES = 8
 """Most figures of quality."""
 
-MATCHING = (
-    "Search is in milliseconds a question, p50 / p95, the encoder among them. A text without the ids of its turns is "
-    "matched to the turn that holds its words in a row or is held by it, else to that with the greatest F1 of words, "
-    "from a half on"
-)
-
 
 def side_by_side(runs: Mapping[str, Run]) -> tuple[Mapping[str, Report], Sequence[Sequence[str]], str]:
     """Compare the headline figures of each run with those of the first; Holm corrects for all these tests.
@@ -191,7 +185,7 @@ def side_by_side(runs: Mapping[str, Run]) -> tuple[Mapping[str, Report], Sequenc
     brought = ((f"{name} {n}" for name, n in run.spec.versions.items() if name not in own) for run in runs.values())
     about = [("package", *map(", ".join, brought)), *zip(COSTS, *map(_costs, reports.values()), strict=True)]
     rows = [(name, *(cell(label, name) for label in reports)) for name in names]
-    notes = [f"{INTERVALS}. Compared with {first}: {TESTED}. {MATCHING}."]
+    notes = [f"{INTERVALS}. Compared with {first}: {TESTED}. {MATCHING}"]
     models = {str(each.settings.get("system")): str(each.settings.get("model", "")) for each in reports.values()}
     for system, model in models.items():
         if system in WITHOUT_MODEL and not is_named(model):

@@ -22,6 +22,8 @@ METRICS: Mapping[str, Mapping[str, str]] = _SHOWN["metrics"]
 """The `meaning` of a metric, its `rule` and its `name` on the screen, where it has them, in the order of the screen."""
 COSTS: Mapping[str, str] = _SHOWN["costs"]
 """How a report's costs are shown, by title."""
+MATCHING: str = _SHOWN["matching"]
+"""What the costs of systems mean."""
 
 PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
 

@@ -10,9 +10,8 @@ import uuid
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
+import httpx
 import numpy as np
 
 from eval.speed.asking import process_memory
@@ -118,6 +117,6 @@ def _start(home: str, *, settle: bool) -> tuple[float, float]:
 
 
 def _answers(port: int) -> bool:
-    with suppress(URLError, ConnectionError, TimeoutError), urlopen(f"http://127.0.0.1:{port}/", timeout=2) as page:
-        return bool(page.status == 200)
+    with suppress(httpx.HTTPError):
+        return httpx.get(f"http://127.0.0.1:{port}/", timeout=2, trust_env=False).status_code == httpx.codes.OK
     return False

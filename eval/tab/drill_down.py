@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
-from eval import benchmarks
+from eval.benchmarks import find
 from eval.benchmarks.types import Benchmark
 from eval.metrics import confusion
 from eval.metrics.scores import Scored, score
@@ -31,18 +32,6 @@ SET_METRICS: Mapping[str, str] = {
 
 OUTCOMES = {"read": "read", "beyond": "found, not read", "filtered": "removed by the time filter"}
 """The screen's words for a hit's place."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvidencePiece:
-    """One piece of a probe's evidence: whether the bank has it, its rank (from 1; None if it was not among the
-    candidates), and what became of it there."""
-
-    unit: str
-    stored: bool
-    rank: int | None
-    place: str
-    text: str = ""
 
 
 def group_names(scored: Iterable[Scored], *, has_reader: bool) -> list[str]:
@@ -92,19 +81,20 @@ def _value(one: Scored, metric: str) -> float | None:
     return one.scores.get(name)
 
 
-def trace_evidence(sample: Sample, texts: Mapping[str, str] | None = None) -> list[EvidencePiece]:
+def trace_evidence(sample: Sample, texts: Mapping[str, str]) -> list[dict[str, Any]]:
     """Find what became of each piece of the evidence, on the finest level that the benchmark names.
 
-    `texts` are the texts of the history by id, for pieces that the reader did not get.
+    That is whether the bank has it (`stored`), its `rank` from 1 (None if it was not among the candidates), and its
+    `place` there. `texts` are the texts of the history by id, for pieces that the reader did not get.
     """
-    gold = sample.probe.gold
-    known = {unit: shown.text for shown in sample.prediction.shown for unit in shown.units} | dict(texts or {})
+    known = {unit: shown.text for shown in sample.prediction.shown for unit in shown.units} | dict(texts)
     pieces = []
-    for unit in gold.evidence:
+    for unit in sample.probe.gold.evidence:
         hits = enumerate(sample.prediction.found, start=1)
         ranks = ((rank, OUTCOMES[hit.place]) for rank, hit in hits if unit in hit.units or unit == hit.session)
         rank, place = next(ranks, (None, "not found"))
-        pieces.append(EvidencePiece(unit, unit in sample.prediction.stored, rank, place, known.get(unit, "")))
+        stored = unit in sample.prediction.stored
+        pieces.append({"unit": unit, "text": known.get(unit, ""), "stored": stored, "rank": rank, "place": place})
     return pieces
 
 
@@ -127,18 +117,17 @@ MAX_OPEN = 12
 """Runs whose reports are kept: the rows of a sweep and a few more."""
 
 
+@dataclass
 class OpenRun:
-    """A run with what was read of it; each part is read when it is first asked for."""
+    """A run with its report, and its probes, which are read when they are first asked for."""
 
-    def __init__(self, run: Run, report: Report) -> None:
-        self.run = run
-        self.report = report
-        self.benchmark = benchmarks.find(run.spec.benchmark)
+    run: Run
+    report: Report
 
     @cached_property
     def scored(self) -> list[Scored]:
         """The probes with their scores."""
-        return score(self.run.samples(), self.benchmark.scoring, answered=self.run.has_reader)
+        return score(self.run.samples(), find(self.run.spec.benchmark).scoring, answered=self.run.has_reader)
 
     def find_sample(self, history: str, probe: str) -> Sample:
         """Find one probe; raises `MemoirError` if the run has no such probe."""
@@ -166,7 +155,7 @@ class OpenRuns:
     def texts(self, opened: OpenRun, history: str) -> Mapping[str, str]:
         """The texts of a history, by id; none if the benchmark's files have moved."""
         try:
-            return self._load_texts(opened.benchmark, Path(opened.run.spec.data), history)
+            return self._load_texts(find(opened.report.benchmark), Path(opened.run.spec.data), history)
         except (MemoirError, OSError):
             return {}
 

@@ -151,7 +151,7 @@ class ResultPanel:
         return {
             self.axis: gr.Radio(axes, value=axis),
             self.axis_metric: gr.Dropdown(metric_choices(report), value=metric),
-            **self._show_axis(report, axis, metric),
+            **self.show_axis(report.run, axis, metric),
             self.metrics: table_value(("what", "value [95 %]", "questions", "metric"), rows),
             self.published_remark: hint(MEASURED_BY_OTHERS if published else NOT_PUBLISHED),
             self.published: gr.Dataframe(table_value(reports.PUBLISHED_HEADER, published), visible=bool(published)),
@@ -182,10 +182,7 @@ class ResultPanel:
 
     def show_axis(self, name: str, axis: str | None, metric: str | None) -> Update:
         """Show the groups of an axis."""
-        return self._show_axis(self.runs.open(name).report, axis, metric)
-
-    def _show_axis(self, report: Report, axis: str | None, metric: str | None) -> Update:
-        groups = report.by.get(axis or "", {})
+        groups = self.runs.open(name).report.by.get(axis or "", {})
         values = {name: figures[metric] for name, figures in groups.items() if metric and metric in figures}
         header, rows = reports.group_rows(groups, axis or "", metric)
         figure = draw_groups(metric_name(metric or ""), values) if values else None

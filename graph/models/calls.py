@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 
 from graph.models.faults import (
@@ -31,7 +32,6 @@ from graph.models.hosted.profile import (
     OPENAI,
     forms,
     known_of,
-    refusals,
     response_format,
     server_profile,
     turn_of,
@@ -49,7 +49,6 @@ from graph.models.local_model import LocalModel, Messages
 from graph.models.tokens import estimated_size, estimated_tokens, is_hosted
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
     from langchain_openai.chat_models.base import BaseChatOpenAI
 
 __all__ = ["Completion", "Messages", "ModelFailed", "Schema", "Unreachable", "complete", "stream_reply"]
@@ -137,12 +136,11 @@ async def _ask_server(
         reasons = (model.profile or {}).get("reasoning_output")
         options["max_tokens"] = most + (REASONING_TOKENS if reasons else 0)
     try:
-        for form in forms(model) if schema else ():
+        for form, refusals in forms(model) if schema else ():
             fields = body | response_format(form, schema or {}, openai=openai)
             with suppress(_SchemaRefused):
-                reply = await request(has_form=bool(form), refusals=refusals(model, form)).receive(
-                    options | {"extra_body": fields}
-                )
+                asked = request(has_form=bool(form), refusals=refusals)
+                reply = await asked.receive(options | {"extra_body": fields})
                 known_of(model).form = form
                 return reply
         return await request().receive(options | {"extra_body": body})
@@ -155,6 +153,7 @@ class _SchemaRefused(Exception):
     """The server may not take the schema in this form."""
 
 
+@dataclass
 class _Reply:
     """What is asked of a model, and what came of its reply so far.
 
@@ -162,20 +161,15 @@ class _Reply:
     `refusals` are the HTTP status with which the server may refuse that.
     """
 
-    def __init__(
-        self,
-        model: BaseChatModel,
-        messages: Messages,
-        most: int,
-        on_piece: Say,
-        *,
-        has_form: bool = False,
-        refusals: Sequence[int] = (),
-    ) -> None:
-        self.model, self.messages, self.most, self.on_piece = model, messages, most, on_piece
-        self.has_form, self.refusals = has_form, refusals
-        self.message: AIMessage | None = None
-        self.text, self.cut = "", False
+    model: BaseChatModel
+    messages: Messages
+    most: int
+    on_piece: Say
+    has_form: bool = False
+    refusals: Sequence[int] = ()
+    message: AIMessage | None = None
+    text: str = ""
+    cut: bool = False
 
     async def receive(self, options: Mapping[str, Any]) -> Completion:
         """Read the stream of the reply.

@@ -44,7 +44,6 @@ class RayCluster:
     attempts = 3  # more than on one machine: nodes come and go
 
     def __init__(self, experiments: Sequence[Experiment], cache: Path, jobs: int) -> None:
-        require_ray()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reports to its makers otherwise
         import ray
         from ray import exceptions

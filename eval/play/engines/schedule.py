@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -43,7 +44,7 @@ Worker = Callable[[Task | None], Future[Next]]
 """Has a process start a task, or go on with its current one."""
 
 
-class Engine(Protocol):
+class Engine(AbstractContextManager[Any], Protocol):
     """Where workers run; they end with its context.
 
     A future of a worker that died raises one of `deaths`. A history is given up after as many of them as `attempts`.
@@ -51,10 +52,6 @@ class Engine(Protocol):
 
     deaths: tuple[type[Exception], ...]
     attempts: int
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *_: object) -> None: ...
 
     def start_worker(self) -> Worker:
         """Start a worker; it may be ready much later."""

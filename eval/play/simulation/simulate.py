@@ -16,7 +16,7 @@ from random import Random
 from eval.play.ids import UNDATED
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.simulation.choices import show
-from eval.play.simulation.names import DEFAULT, rename
+from eval.play.simulation.names import DEFAULT
 from eval.runs.experiment import SimulationSettings
 from eval.types import History, Prediction, Probe
 from memory.importers.benchmarks.dialsim import SCENE_SPEAKER
@@ -54,16 +54,15 @@ def simulate(
     """Play a history and yield each question, as it was asked, with its answer.
 
     Everything said before a question is stored in one call, which leaves the same memory as one call an utterance.
-    Nothing later is stored by then, and what follows the last question is not stored at all. Build the memory from
-    `rename(history, settings.names, seed)`, so that the persona has the name that everybody uses.
+    Nothing later is stored by then, and what follows the last question is not stored at all. The people of the history
+    have the names that the settings say already (`rename`), as in the memory.
     """
-    renamed = rename(history, settings.names, seed)
-    sessions = sort_by_time_and_number(renamed.sessions)
+    sessions = sort_by_time_and_number(history.sessions)
     places = {session.external_id: place for place, session in enumerate(sessions)}
-    if renamed.memories:
-        memory.remember((), renamed.memories)
+    if history.memories:
+        memory.remember((), history.memories)
     played = 0
-    for question in plan(renamed, settings, seed):
+    for question in plan(history, settings, seed):
         place = places[question.probe.asked_in]
         memory.remember([*sessions[played:place], until(sessions[place], question.turn)])
         played = place

@@ -4,7 +4,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,16 @@ SHOWN, CHARACTERS, TOKENS = 20, 14_000, 500
 _FACT = re.compile(r"^\W*(\d+)\s*\|\s*([^|]*\w[^|]*?)\s*(?:\|\D*(\d*).*)?$", re.MULTILINE)
 
 
+@dataclass
 class Transcript:
     """Remembers every turn as it was said, and scores those known by a moment."""
 
-    def __init__(self, folder: Path, embedder: Embedder, chat: Chat) -> None:
-        self.embedder, self.chat = embedder, chat
-        self.turns: list[Turn] = []
-        self.session_of: dict[str, str] = {}
-        self.known: list[Turn] = []
+    folder: Path
+    embedder: Embedder
+    chat: Chat
+    turns: list[Turn] = field(default_factory=list)
+    session_of: dict[str, str] = field(default_factory=dict)
+    known: list[Turn] = field(default_factory=list)
 
     def remember(self, session: Session) -> None:
         """Keep the turns of a session."""
@@ -85,12 +87,11 @@ class Bm25(Transcript):
         return np.asarray(self._index.get_scores(question.split(" ")))
 
 
+@dataclass
 class Dense(Transcript):
     """The cosine of the question and each turn with its speaker, by the encoder of the experiment."""
 
-    def __init__(self, folder: Path, embedder: Embedder, chat: Chat) -> None:
-        super().__init__(folder, embedder, chat)
-        self._encoded: dict[str, np.ndarray] = {}
+    _encoded: dict[str, np.ndarray] = field(default_factory=dict)
 
     def remember(self, session: Session) -> None:
         """Keep the turns of a session with their vectors."""
@@ -129,6 +130,7 @@ class LangGraphStore:
         return [Found(item.value["text"], item.score or 0.0, (item.key,)) for item in items]
 
 
+@dataclass
 class UpdatedFacts(Dense):
     """Facts that are updated, as ChatGPT's and Coze's memories keep them: LongMemEval's table 2 says no more of these.
 
@@ -139,10 +141,8 @@ class UpdatedFacts(Dense):
     turn that tells it and a number.
     """
 
-    def __init__(self, folder: Path, embedder: Embedder, chat: Chat) -> None:
-        super().__init__(folder, embedder, chat)
-        self._replaced_by: dict[str, str] = {}
-        self._about: dict[str, set[object]] = {}
+    _replaced_by: dict[str, str] = field(default_factory=dict)
+    _about: dict[str, set[object]] = field(default_factory=dict)
 
     def remember(self, session: Session) -> None:
         """Add the facts of a session."""

@@ -7,10 +7,9 @@ Without a chat model, it is the sentences nearest to the centroid of TF-IDF.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain, groupby
-from pathlib import Path
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from eval.play.systems.contract import TEXTS, Chat, Session, Turn
 from graph.learning.plain_facts import facts
 from graph.learning.summary import TermWeights, gist
 from graph.understanding.sentences import split
-from memory.embedding.embedder import Embedder, Vectors
+from memory.embedding.embedder import Vectors
 from memory.search.tokens import content_terms
 
 DIMENSIONS = 10
@@ -145,6 +144,7 @@ def clusters(vectors: Vectors) -> list[np.ndarray]:
     return [np.flatnonzero(column) for column in member.T if column.any()]
 
 
+@dataclass
 class HippoRag(Transcript):
     """HippoRAG (Gutiérrez et al., NeurIPS 2024, arXiv:2405.14831): a graph of what turns name, and a walk over it.
 
@@ -155,10 +155,8 @@ class HippoRag(Transcript):
     sentence are joined. A turn has its nodes in groups that are joined: triples, or sentences.
     """
 
-    def __init__(self, folder: Path, embedder: Embedder, chat: Chat) -> None:
-        super().__init__(folder, embedder, chat)
-        self._groups: dict[str, list[list[str]]] = {}
-        self._vectors: dict[str, np.ndarray] = {}
+    _groups: dict[str, list[list[str]]] = field(default_factory=dict)
+    _vectors: dict[str, np.ndarray] = field(default_factory=dict)
 
     def remember(self, session: Session) -> None:
         """Read the groups of each turn, and embed nodes that are new."""

@@ -26,6 +26,7 @@ GRID: Mapping[str, Sequence[float]] = _FILE["grid"]
 """The values of each constant, in the order in which the constants are chosen."""
 FIGURES: Mapping[str, Sequence[str]] = _FILE["figures"]
 """The figures of each benchmark, of which a probe's value is the mean."""
+LABELS: Mapping[str, str] = _FILE["labels"]
 TEXT: str = _FILE["text"]["tuning"]
 """What is said of a tuning."""
 

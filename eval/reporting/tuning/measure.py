@@ -10,17 +10,13 @@ from eval.metrics.intervals import INTERVALS, TESTED, Difference, stars
 from eval.reporting.render import markdown_table
 from eval.reporting.results import LINES, available
 from eval.reporting.tuning import choice
-from eval.reporting.tuning.choice import FIGURES, GRID, Constants, ProbeValue, Trial
+from eval.reporting.tuning.choice import FIGURES, GRID, LABELS, Constants, ProbeValue, Trial
 from eval.reporting.tuning.players import Measurements, Part, play
 from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import HALVES, RunRequest, with_settings
 from eval.runs.run import code_version, machine
 from eval.types import Figure, Watch
-from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
-
-LABELS = {"search.dense_weight": "meaning", "views": "views of the dialogue"}
-"""What is off where a constant is, if its name does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +55,10 @@ class Tuning:
     code: str
 
 
-def measure(
-    evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = None, encoder: Embedder | None = None
-) -> Tuning:
-    """Tune on every benchmark whose files are here, without a reader.
+def measure(evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = None) -> Tuning:
+    """Tune on every benchmark whose files are here, without a reader, in so many processes.
 
-    `limit` asks the first so many probes of each half only; an `encoder`, a loaded embedding model, keeps everything in
-    this process. Raises `MemoirError` if there are fewer than two.
+    `limit` asks the first so many probes of each half only. Raises `MemoirError` if there are fewer than two.
     """
     experiment = with_settings(evaluator.experiment, ["reader=none"])
     lines = [line for line in LINES if line.benchmark in FIGURES and line.edition in ("", "en") and line.shows_all]
@@ -79,7 +72,7 @@ def measure(
     }
     benchmarks, today = [line.benchmark for line, _ in here], choice.constants_of(experiment)
     work = [(part, history) for part, request in requests.items() for history in evaluator.histories(request)]
-    with play(work, experiment, evaluator.settings.cache_path, jobs=jobs, encoder=encoder) as measured:
+    with play(work, experiment, evaluator.settings.cache_path, jobs) as measured:
         everything = partial(measured.measure, list(requests))
         in_view = choice.choose(everything, partial(watch, "everything in view"))
         tried = choice.trials(everything, in_view)

@@ -1,4 +1,4 @@
-"""Play histories once and measure their retrieval under any constants, in this process or in several.
+"""Play histories once, in several processes, and measure their retrieval under any constants.
 
 What the weights do not change is computed once a probe: the parsed message, the match of its words and vectors with
 each memory, and the memories. Scoring, reranking and the time filter run anew, as the nodes of the pipeline.
@@ -8,6 +8,7 @@ import asyncio
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -120,10 +121,10 @@ Work = Sequence[tuple[Part, History]]
 class Player:
     """Histories, each played once into a bank of its own as soon as it is first asked."""
 
-    def __init__(self, work: Work, experiment: Experiment, cache: Path, encoder: Embedder | None = None) -> None:
+    def __init__(self, work: Work, experiment: Experiment, cache: Path) -> None:
         self._work = work
         self._experiment = experiment
-        self._models = load_models(experiment, cache, encoder)
+        self._models = load_models(experiment, cache)
         self._folder = TemporaryDirectory(prefix="memoir-tune-")
         self._memory = functools.cache(self._play)
 
@@ -158,17 +159,22 @@ def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
 
 
 class Measurements:
-    """What was measured by `measure`, by setting, so that none is measured twice."""
+    """What several players measured, by setting, so that none is measured twice."""
 
-    def __init__(self, measure: Callable[[Constants, Collection[Part]], PartValues]) -> None:
-        self._measure = measure
+    def __init__(self, players: Sequence[Callable[..., Future[PartValues]]]) -> None:
+        self._players = players
         self.kept: dict[tuple[float, ...], PartValues] = defaultdict(dict)
 
     def measure(self, parts: Collection[Part], constants: Constants) -> Values:
         """The values of every probe with evidence in these parts, those of a benchmark's halves together."""
         kept = self.kept[tuple(constants.values())]
         if missing := [part for part in parts if part not in kept]:
-            kept |= self._measure(constants, missing)
+            try:
+                asked = [player("measure", constants, missing) for player in self._players]
+                found = [each.result() for each in asked]
+            except Processes.deaths:
+                raise MemoirError("A process that measured was killed, perhaps because memory ran out") from None
+            kept |= {part: list(chain.from_iterable(each[part] for each in found)) for part in missing}
         together: dict[str, list[ProbeValue]] = defaultdict(list)
         for part in parts:
             together[part[0]].extend(kept[part])
@@ -176,25 +182,9 @@ class Measurements:
 
 
 @contextmanager
-def play(
-    work: Work, experiment: Experiment, cache: Path, *, jobs: int = 1, encoder: Embedder | None = None
-) -> Iterator[Measurements]:
-    """Play these histories in `jobs` processes; in this one if there is one job, or an `encoder` that is loaded."""
-    if jobs == 1 or encoder is not None:
-        yield Measurements(Player(work, experiment, cache, encoder).measure)
-        return
+def play(work: Work, experiment: Experiment, cache: Path, jobs: int) -> Iterator[Measurements]:
+    """Play these histories in so many processes, each of which gets about as many probes."""
+    ordered = sorted(work, key=lambda one: -len(one[1].probes)) if jobs > 1 else work
+    shares = [ordered[first::jobs] for first in range(min(jobs, len(ordered)))]
     with Processes([experiment], cache, jobs) as processes:
-        # Each process gets about as many probes.
-        ordered = sorted(work, key=lambda one: -len(one[1].probes))
-        shares = [ordered[first::jobs] for first in range(min(jobs, len(ordered)))]
-        players = [processes.start(Player, share, experiment, cache) for share in shares]
-
-        def measure(constants: Constants, parts: Collection[Part]) -> PartValues:
-            try:
-                asked = [player("measure", constants, parts) for player in players]
-                found: list[PartValues] = [each.result() for each in asked]
-            except processes.deaths:
-                raise MemoirError("A process that measured was killed, perhaps because memory ran out") from None
-            return {part: list(chain.from_iterable(each[part] for each in found)) for part in parts}
-
-        yield Measurements(measure)
+        yield Measurements([processes.start(Player, share, experiment, cache) for share in shares])

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graph.models.limits import MAX_ITEMS, MAX_LENGTH
+from memory import read_table
 
 CHARACTERS_PER_WORD = 8
 """With the space after it; English has 5 to 6, so that `maxLength` is seldom exceeded."""
@@ -23,13 +24,7 @@ CHARACTERS_PER_WORD = 8
 MAX_NUMBERS = 400
 """An integer between bounds is spelled out up to this many values."""
 
-RULES = {
-    "boolean": '"true" | "false"',
-    "null": '"null"',
-    "integer": '"-"? ("0" | [1-9] [0-9]{0,8})',
-    "number": 'integer ("." [0-9]{1,6})?',
-    "word": r'[^ "\\\x00-\x1F\x7F]{1,24}',
-}
+RULES: Mapping[str, str] = read_table(__file__)["rules"]
 
 Schema = Mapping[str, Any]
 

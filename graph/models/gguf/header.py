@@ -9,6 +9,7 @@ import math
 import mmap
 import struct
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,29 +17,15 @@ from typing import Any
 
 from graph.models.faults import UnknownModel
 from graph.models.quantization import MAX_CONTEXT
+from memory import read_table
 
-ARCHITECTURES = ("llama", "qwen2", "qwen3")
-"""What OpenVINO's reader of GGUF files takes; Mistral's models and SmolLM call themselves llama."""
-
-SHAPES = {
-    0: ("F32", 1, 4),
-    1: ("F16", 1, 2),
-    2: ("Q4_0", 32, 18),
-    3: ("Q4_1", 32, 20),
-    8: ("Q8_0", 32, 34),
-    12: ("Q4_K", 256, 144),
-    14: ("Q6_K", 256, 210),
-    30: ("BF16", 1, 2),
-}
+_TABLE = read_table(__file__)
+SHAPES: Mapping[str, tuple[str, int, int]] = _TABLE["shapes"]
 """Types of weights that OpenVINO reads, by number: name, weights in a block, bytes of a block."""
-
-NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+NUMBERS: Mapping[str, str] = _TABLE["numbers"]
+"""How `struct` writes the types of values that are numbers."""
 STRING, ARRAY = 8, 9
-
-CONTROL = 3
-"""The token type of marks such as the end of a turn."""
-
-USE_ANOTHER = "Use a file of llama, qwen2 or qwen3 in Q4_0, Q4_K_M or Q8_0, or run this one in Ollama (ADDRESS#MODEL)"
+USE_ANOTHER: str = _TABLE["use_another"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +99,7 @@ class _Reader:
             (arrays if isinstance(value, list) else metadata)[key] = value
         self._check(metadata)
         names = zip(arrays.get("tokenizer.ggml.tokens", []), arrays.get("tokenizer.ggml.token_type", []), strict=False)
-        control = tuple(name for name, kind in names if kind == CONTROL)
+        control = tuple(name for name, kind in names if kind == _TABLE["control"])
         parameters, size, end = self._tensors(tensors)
         alignment = metadata.get("general.alignment", 32)
         if math.ceil(self.at / alignment) * alignment + end > len(self.data):
@@ -122,7 +109,7 @@ class _Reader:
 
     def _check(self, metadata: dict[str, Any]) -> None:
         architecture = metadata.get("general.architecture")
-        if architecture not in ARCHITECTURES:
+        if architecture not in _TABLE["architectures"]:
             raise self._unreadable(f"architecture “{architecture}”")
         if metadata.get("split.count", 1) > 1:
             raise self._unreadable("one of several parts of a model")
@@ -139,9 +126,9 @@ class _Reader:
             (dimensions,) = self._take("I")
             weights = math.prod(self._take(f"{dimensions}Q"))
             kind, offset = self._take("IQ")
-            if kind not in SHAPES:
+            if str(kind) not in SHAPES:
                 raise self._unreadable(f"weights of type {kind} (files called Q2, Q3, Q4_K_S, Q5 or IQ have such)")
-            name, block, width = SHAPES[kind]
+            name, block, width = SHAPES[str(kind)]
             size = weights // block * width
             parameters[name] += weights
             total, end = total + size, max(end, offset + size)
@@ -163,11 +150,11 @@ class _Reader:
         if kind == STRING:
             return self._string()
         if kind != ARRAY:
-            return self._take(NUMBERS[kind])[0]
+            return self._take(NUMBERS[str(kind)])[0]
         inner, length = self._take("IQ")
         if inner == STRING:
             return [self._string() for _ in range(length)]
-        return list(self._take(f"{length}{NUMBERS[inner]}"))
+        return list(self._take(f"{length}{NUMBERS[str(inner)]}"))
 
     def _unreadable(self, what: str) -> UnknownModel:
         return UnknownModel(f"OpenVINO cannot read gguf:{self.path}: {what}. {USE_ANOTHER}")

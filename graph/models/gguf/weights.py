@@ -181,10 +181,8 @@ class GgufWeights(LocalWeights):
         return True
 
 
-@cache
-def shared_weights(path: Path) -> GgufWeights:
-    """The one `GgufWeights` of that file in this process; nothing is loaded yet."""
-    return GgufWeights(path)
+shared_weights = cache(GgufWeights)
+"""The one `GgufWeights` of a file in this process; nothing is loaded yet."""
 
 
 def _config(pipeline: Any, reply: Generation) -> Any:  # noqa: ANN401

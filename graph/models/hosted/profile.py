@@ -241,16 +241,11 @@ def _size(reply: object, *path: str) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-def forms(model: BaseChatOpenAI) -> Sequence[str]:
-    """The forms to try, beginning with the one that this server took before."""
-    form = known_of(model).form
-    return FORMS if form is None else FORMS[FORMS.index(form) :]
-
-
-def refusals(model: BaseChatOpenAI, form: str) -> Sequence[int]:
-    """The status that says that the server may not take a form."""
-    took = form == known_of(model).form
-    return [status for status in REFUSALS if form and not (took and status in FAILED)]
+def forms(model: BaseChatOpenAI) -> list[tuple[str, Sequence[int]]]:
+    """The forms to try, beginning with the one that this server took before, and the status that may refuse each."""
+    took = known_of(model).form
+    left = FORMS if took is None else FORMS[FORMS.index(took) :]
+    return [(form, [status for status in REFUSALS if form and (form != took or status not in FAILED)]) for form in left]
 
 
 def response_format(form: str, schema: Mapping[str, Any], *, openai: bool) -> dict[str, Any]:
