@@ -42,18 +42,13 @@ class PersonQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """The right words, the wrong ones if the message names them, and the sentence that corrects."""
+    """The right words, the wrong ones if the message names them, and the sentence that corrects.
+
+    Without right words, it retracts what the wrong ones name, or the last statement.
+    """
 
     right: str
     wrong: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Retraction:
-    """The words that name what to retract, empty for the last statement; and the sentence that retracts."""
-
-    what: str
     sentence: str
 
 
@@ -76,7 +71,7 @@ def parse_person(text: str) -> PersonQuestion | None:
     return PersonQuestion(name, kind, called="called" in found)
 
 
-def parse_correction(text: str, said_at: datetime | None = None) -> Correction | Retraction | None:
+def parse_correction(text: str, said_at: datetime | None = None) -> Correction | None:
     """Parse a message that corrects or retracts something; None for any other, and for questions.
 
     One that names a time and denies another corrects it, in whatever form: "the exam is on the 11th, not the 4th".
@@ -85,13 +80,12 @@ def parse_correction(text: str, said_at: datetime | None = None) -> Correction |
         return None
     plain = text.replace("’", "'").strip()
     if match := _FORMS["retracts"].match(plain):
-        return Retraction((match["what"] or "").strip(), text)
+        return Correction("", (match["what"] or "").strip(), text)
     first, *rest = split(plain) or [""]
     sentence = f"{first} {rest[0]}" if rest and _FORMS["denies_alone"].fullmatch(first) else first
     day, denied = stated_time(sentence, said_at), denied_times(sentence, said_at)
     if day and len(denied) == 1:
         return Correction(day.text, denied[0].text, sentence)
     match = first_search(_CORRECTS, sentence)
-    if match is None:
-        return None
-    return Correction(match["right"].strip(" ,;.!"), (match["wrong"] or "").strip(" .!"), sentence)
+    right = match["right"].strip(" ,;.!") if match else ""
+    return Correction(right, (match["wrong"] or "").strip(" .!"), sentence) if match and right else None
