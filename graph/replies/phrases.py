@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from graph.state import Ask, Message, Revision
 from graph.understanding.acts import CRISIS, GOOD, LOSS
-from graph.understanding.reminders import asked_reminder
+from graph.understanding.requests import asked_reminder
 from graph.understanding.sentences import shorten
 from graph.understanding.times import describe_ahead
 from memory.bank.bank import Bank

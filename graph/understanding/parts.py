@@ -7,7 +7,7 @@ from graph.language.patterns import phrasings
 from graph.understanding import acts
 from graph.understanding.classifier import KINDS, Classifier, Kind
 from graph.understanding.question import names_something
-from graph.understanding.reminders import asked_reminder
+from graph.understanding.requests import asked_reminder
 from graph.understanding.sentences import split
 from memory.embedding import minilm
 from memory.search.searcher import View
