@@ -15,7 +15,7 @@ from graph.readers import line_reader
 from graph.readers.line_reader import LineReader
 from graph.settings import PipelineSettings
 from graph.understanding.classifier import Classification, Classifier
-from graph.understanding.requests import Correction, PersonQuestion, Recap, Retraction
+from graph.understanding.requests import Correction, PersonQuestion, Recap
 from graph.understanding.times import Occurrence, when_happened
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
@@ -87,7 +87,7 @@ class Message:
     only_asks: bool = False
     recap: Recap | None = None
     person: PersonQuestion | None = None
-    correction: Correction | Retraction | None = None
+    correction: Correction | None = None
     questions: tuple[View, ...] = ()
 
 

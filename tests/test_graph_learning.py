@@ -18,7 +18,7 @@ from graph.learning import from_model, from_rules
 from graph.learning.from_model import Excerpt
 from graph.learning.from_rules import emotion, own_sentences, scene
 from graph.learning.learner import Learner, learn_from_sessions
-from graph.learning.summary import TermCounts, TermWeights
+from graph.learning.summary import PHRASES, TermCounts, TermWeights
 from graph.models.calls import Unreachable
 from graph.models.registry import chat_model
 from graph.models.tokens import estimated_tokens
@@ -176,7 +176,7 @@ def test_a_session_is_summed_up_in_sentences_that_were_said():
     assert all(quote.words in LONG and not quote.alone for quote in gist.quotes)
     assert gist.memory.text == " ".join(f"You: {quote.words}" for quote in gist.quotes)
     phrases, words = gist.memory.key.split("\n")
-    assert len(phrases.split("; ")) == from_rules.PHRASES
+    assert len(phrases.split("; ")) == PHRASES
     assert words == gist.memory.text
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graph.learning.from_rules import own_sentences, stated_facts
-from graph.understanding.plain_words import plain_words
+from graph.learning.plain_facts import plain_words
 
 CASES = Path(__file__).parent / "data" / "told_facts.txt"
 JUNE = datetime(2026, 6, 15, 12, tzinfo=UTC)

@@ -6,6 +6,8 @@ from datetime import timedelta
 import pytest
 
 from graph.replies.second_person import said_to_user
+from graph.understanding import acts
+from graph.understanding.parts import KNOWN_OF_USER
 from graph.understanding.requests import parse_recap
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
@@ -30,12 +32,24 @@ def ida(services, marlow, at):
         ("what was my news again", "so far"),
         ("what have i told you today", "today"),
         ("What did I tell you this morning?", "today"),
-        ("what do you know about me?", "about me"),
-        ("tell me everything you know about me", "about me"),
     ],
 )
 def test_a_question_for_what_was_told(text, kind):
     assert parse_recap(text) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what do you know about me?",
+        "tell me everything you know about me",
+        "so what all do u remember about me by now",
+        "what have you learned about me",
+        "show me all you have on me",
+    ],
+)
+def test_a_question_for_all_that_is_known_about_oneself(text):
+    assert acts.said(text).act == KNOWN_OF_USER
 
 
 @pytest.mark.parametrize(

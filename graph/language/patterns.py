@@ -58,6 +58,11 @@ def listed(text: str) -> list[str]:
     return [word.replace("_", " ") for word in text.split()]
 
 
+def by_word(lists: Mapping[str, str]) -> dict[str, str]:
+    """The name of the list that each word is in."""
+    return {word: name for name, words in lists.items() for word in listed(words)}
+
+
 def _of_file(file: str) -> str:
     """The words of a file, but its comments; grouped, so that a place in a text is not tried with each of them."""
     lines = (_FOLDER / file).read_text("utf-8").split("\n")

@@ -20,6 +20,7 @@ _GENDER = {words[0]: which for _, which, words in _KINDS if which != "any"}
 _WIDER: Mapping[str, list[str]] = {kind: listed(words) for kind, words in _TABLE["wider"].items()} | {
     "pet": [words[0] for place, _, words in _KINDS if place == "animals"]
 }
+_KNOWN_NAME = pattern(r"(?<![\w'-])<KNOWN_NAME>")
 _QUALITY = re.compile(fill(r"\A<QUALITY>(?:best )?"))
 
 SPEAKER, ADDRESSEE = any_word("i|im|me|my|mine|we|us|our"), pattern(r"\b(?:you|your|yours|yourself|u|ur)\b|[你您]")
@@ -57,3 +58,8 @@ def singular(kind: str) -> str:
 def gender(kind: str) -> str:
     """The pronoun for somebody of a kind, "she" or "he"; empty where it may be either."""
     return _GENDER.get(canonical(kind).removesuffix("-in-law"), "")
+
+
+def capitalise_names(text: str) -> str:
+    """The text with a capital on names of people that are typed in lower case: "my sister Ana", "Dr Whitfield"."""
+    return _KNOWN_NAME.sub(lambda match: match[0].title(), text)

@@ -17,7 +17,7 @@ from graph.language.patterns import phrasing_list, phrasings
 from graph.learning.plain_facts import facts
 from graph.state import CITATION, USER, Ask, Revision
 from graph.understanding.parts import tells
-from graph.understanding.requests import Correction, Retraction
+from graph.understanding.requests import Correction
 from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import stated_time, times_in
 from memory.search.quotes import contains
@@ -49,7 +49,7 @@ FindDerived = Callable[[Memory], Sequence[Memory]]
 """Finds all memories from the turns of a memory, including itself."""
 
 
-def revise(parsed: Correction | Retraction, ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
+def revise(parsed: Correction, ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
     """What a message corrects or retracts: of this chat's statements, or of what its replies quote or cite."""
     reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
     quoted = [hit.memory for hit in hits if any(contains(reply, sentence) for sentence in split(hit.memory.text))]
@@ -58,7 +58,7 @@ def revise(parsed: Correction | Retraction, ask: Ask, hits: Sequence[Hit], bank:
     # What the last reply quotes or cites comes first: "no, ..." answers it, or else the statement before it.
     answered = [*(m for m in recent if contains(reply, m.text)), *quoted, *cited] or recent[:1]
     statements = answered
-    if isinstance(parsed, Correction) and parsed.wrong:
+    if parsed.right and parsed.wrong:
         # "The dentist is on Friday, not Monday" says what it is about, too.
         named = frozenset((*content_terms(parsed.sentence), *terms(parsed.wrong)))
         own = (hit.memory for hit in hits if hit.memory.speaker == USER)
@@ -68,7 +68,7 @@ def revise(parsed: Correction | Retraction, ask: Ask, hits: Sequence[Hit], bank:
     def derived(memory: Memory) -> Sequence[Memory]:
         return bank.memories_from_same_turns(ask.persona.id, memory.id)
 
-    if isinstance(parsed, Correction):
+    if parsed.right:
         return correct(parsed, statements, derived, ask.as_of)
     return retract(parsed, statements, hits, derived)
 
@@ -111,12 +111,12 @@ def _originals(statements: Sequence[Memory], derived: FindDerived) -> Iterator[M
 
 
 def retract(
-    retraction: Retraction, statements: Sequence[Memory], hits: Sequence[Hit], derived: FindDerived
+    retraction: Correction, statements: Sequence[Memory], hits: Sequence[Hit], derived: FindDerived
 ) -> Revision | None:
     """Retract the last statement or, if the message names something, all statements and hits with those words."""
     targets = list(statements[:1])
-    if retraction.what:
-        named = frozenset(content_terms(retraction.what))
+    if retraction.wrong:
+        named = frozenset(content_terms(retraction.wrong))
         candidates = [*statements, *(hit.memory for hit in hits)]
         targets = [m for m in candidates if named and named <= frozenset(content_terms(f"{m.text} {m.key}"))]
         if len({m.turn_ids or m.id for m in targets}) > MOST_MEANT:

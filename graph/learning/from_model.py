@@ -325,6 +325,4 @@ def _summary(text: str, turns: Sequence[SessionTurn]) -> Iterator[LearnedMemory]
     times = [each.turn.said_at for each in turns if each.turn.said_at is not None]
     sentences = [sentence for _, turn in news for sentence in split(turn.text)]
     if quotes and times:
-        weights = TermWeights.of(sentences)
-        phrases = weights.phrases(" ".join(sentences), from_rules.PHRASES) if weights else ()
-        yield summary(text[: 2 * MAX_SUMMARY], phrases, times, quotes)
+        yield summary(text[: 2 * MAX_SUMMARY], sentences, TermWeights.of(sentences), times, quotes)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graph.language.patterns import listed, load, phrasings
+from graph.language.patterns import by_word, load, phrasings
 from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
 from graph.state import CITATION
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 GIST = 3
 """Sentences of a summary; a session of fewer than twice as many gets none."""
 
-PHRASES = 5
-"""Key phrases of a session, by which its summary is found, too."""
-
 NEAR = 3
 """Sentences before one about "she" in which she may be named."""
 
@@ -43,7 +40,7 @@ LEAST_WORDS = 4
 LEAST_OF_FEELING = 5
 """Fewest words of a sentence that tells a feeling and its cause; "I'm excited!" tells no cause."""
 
-_EMOTIONS = {word: emotion for emotion, words in load("feelings.toml")["feelings"].items() for word in listed(words)}
+_EMOTIONS = by_word(load("feelings.toml")["feelings"])
 _FORMS, _FEELINGS = phrasings("statements"), phrasings("feelings")
 _QUOTED = re.compile(r"“[^“”]{0,2000}”|\"[^\"]{0,2000}\"|«[^«»]{0,2000}»")
 _REPORTED = re.compile(
@@ -185,10 +182,6 @@ def _summary(
     chosen = [candidates[n] for n in weights.nearest(sentences, GIST)]
     quotes = tuple(Quote(place, sentence, alone=False) for place, sentence in chosen)
     text = " ".join(f"{turns[place].turn.speaker}: {sentence}" for place, sentence in chosen)
-    phrases = weights.phrases(" ".join(sentences), PHRASES)
-    bases = (
-        n
-        for n, item in enumerate(learned)
-        if not item.ends and {replace(q, alone=False) for q in item.quotes} & {*quotes}
-    )
-    yield summary(text, phrases, times, quotes, tuple(n for n in bases if learned[n].memory.store != "event"))
+    facts = ((n, item) for n, item in enumerate(learned) if not item.ends and item.memory.store != "event")
+    bases = (n for n, item in facts if {replace(q, alone=False) for q in item.quotes} & {*quotes})
+    yield summary(text, sentences, weights, times, quotes, tuple(bases))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
 from memory.bank.queries.told import events_told, known_facts, name_told, upcoming
-from memory.embedding.turns import background_turn
+from memory.embedding.turns import BackgroundThread, background_turn
 from memory.errors import MemoirError
 from memory.formatting import format_count
 from memory.types import LearnedMemory, WriteCounts
@@ -130,33 +129,21 @@ def _background(bank: Bank, session: Session, turns: Sequence[SessionTurn]) -> E
     return Excerpt((), name_told(bank, persona, ended), known, learning_queue.learned_before(bank, session))
 
 
-class Learner:
+class Learner(BackgroundThread):
     """A thread that learns from sessions as they end; it looks once a minute, or when it is woken."""
 
     def __init__(self, bank: Bank, indexer: Indexer, engine: LearnerEngine, model: BaseChatModel | None = None) -> None:
+        super().__init__("learner", self._learn_all, LOOK_EVERY)
         self.bank = bank
         self._indexer = indexer
         self._engine: LearnerEngine = engine
         self._model = model
-        self._work = threading.Event()
-        self._stop = threading.Event()
-        self._fault: Exception | None = None
         self._replaced = 0
         self._notice = ""
-        self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread; it continues where the last run stopped."""
-        self._work.set()
-        self._thread.start()
 
     def use(self, model: BaseChatModel | None) -> None:
         """Learn by this chat model from the next session on: the one that the user talks with."""
         self._model = model
-
-    def wake(self) -> None:
-        """Make the thread look for finished sessions."""
-        self._work.set()
 
     def close(self, chat_id: str) -> None:
         """End a chat, so that it is learned from at once."""
@@ -166,33 +153,23 @@ class Learner:
 
     def stop(self) -> None:
         """End the thread after its current session, and all chats; the next start learns from them."""
-        self._stop.set()
-        self._work.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        super().stop()
         learning_queue.close_chats(self.bank)
 
     @property
     def state(self) -> str:
         """Why it stopped, or why rules replaced the chat model; empty if all is well."""
-        if self._fault is not None:
-            return f"Your messages are kept, but not learned from yet: {self._fault}"
+        if self.fault is not None:
+            return f"Your messages are kept, but not learned from yet: {self.fault}"
         if not self._replaced:
             return ""
         count = format_count(self._replaced, "conversation")
         return f"Rules learned from {count} instead of the chat model: {self._notice}"
 
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            self._work.wait(LOOK_EVERY)
-            self._work.clear()
-            try:
-                with self.bank.kept_open():
-                    done = learn_from_sessions(
-                        self.bank, self._engine, self._model, stopped=self._stop.is_set, on_session=self._indexer.wake
-                    )
-                self._replaced += done.by_rules
-                self._notice = done.notice or self._notice
-                self._fault = None
-            except Exception as fault:  # a thread has no caller: `state` reports the fault
-                self._fault = fault
+    def _learn_all(self) -> None:
+        with self.bank.kept_open():
+            done = learn_from_sessions(
+                self.bank, self._engine, self._model, stopped=self.ending.is_set, on_session=self._indexer.wake
+            )
+        self._replaced += done.by_rules
+        self._notice = done.notice or self._notice

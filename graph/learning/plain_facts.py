@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from graph.language.facts import FactKind, Form, forms
-from graph.language.patterns import phrasings
-from graph.understanding.plain_words import capitalise_names, plain_words
+from graph.language.patterns import load, pattern, phrasings
+from graph.language.people import capitalise_names, words_for
 from graph.understanding.sentences import LOWER_CASE_END, split
 from graph.understanding.times import times_in
 from memory.bank.relations import YOU
@@ -26,6 +28,16 @@ _FORMS = phrasings("statements")
 LONGEST = 500
 """Characters of a sentence that are read; a longer one is hardly said of oneself."""
 
+_REPLACED = [(pattern(source), plain) for source, plain in load("phrasings.toml")["plain_words"]["replaced"]]
+
+_OTHER = ("bother", "fiend")
+_KEYWORDS = [word for word in words_for("family", "around") if len(word) > 5]
+_KEYWORDS += ["friend", "teacher", "birthday", "allergic", "favourite"]
+"""Words that are spelled right, and words that are one letter away from one of them and are none."""
+CLOSE = 0.83
+"""Share of letters in the same order from which a word is a keyword spelled wrongly: "freind" has .83."""
+_WORD = pattern(r"(?<=\bmy )[a-z]{5,}\b|\ba[a-z]{5,}(?= to\b)|(?<=\b(?:my|an|is) )[a-z]{5,}\b")
+
 
 def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement says about its speaker; none from sentences that ask or are unsure."""
@@ -35,6 +47,17 @@ def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
 def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
     """The facts that a statement ends; `valid_from` is since when, if it says so."""
     return _read(text, speaker, said_at, ends=True)
+
+
+def plain_words(sentence: str) -> str:
+    """The sentence with its apostrophes restored, known words spelled right, and plain verbs for liking."""
+    text = sentence.replace("’", "'").replace("`", "'")
+    if text.isupper():
+        text = text.lower()
+    text = _WORD.sub(lambda match: _spelled(match[0]), text)
+    for each, plain in _REPLACED:
+        text = each.sub(plain, text)
+    return text
 
 
 def _read(text: str, speaker: str, said_at: datetime, *, ends: bool) -> Iterator[MemoryDraft]:
@@ -54,6 +77,15 @@ def _read(text: str, speaker: str, said_at: datetime, *, ends: bool) -> Iterator
                     if draft.text.casefold() not in seen:
                         seen.add(draft.text.casefold())
                         yield draft
+
+
+@lru_cache(maxsize=4096)
+def _spelled(word: str) -> str:
+    """The keyword that a word is close to, of about its length; else the word."""
+    if word in _OTHER or word.endswith("s"):
+        return word
+    alike = [keyword for keyword in _KEYWORDS if word[0] == keyword[0] and abs(len(word) - len(keyword)) < 2]
+    return next(iter(get_close_matches(word, alike, 1, CLOSE)), word)
 
 
 def _is_unsure(sentence: str, match: re.Match[str], form: Form) -> bool:

@@ -10,6 +10,9 @@ import numpy as np
 
 from memory.types import SUMMARY, LearnedMemory, MemoryDraft, Quote, TimeSpan
 
+PHRASES = 5
+"""Key phrases of a session, by which its summary is found, too."""
+
 
 class TermCounts:
     """How many of some texts, in their order, hold each word and each pair of words."""
@@ -80,12 +83,14 @@ def gist(sentences: Sequence[str], n: int, weights: TermWeights | None) -> str:
 
 def summary(
     text: str,
-    phrases: Sequence[str],
+    sentences: Sequence[str],
+    weights: TermWeights | None,
     times: Sequence[datetime],
     quotes: tuple[Quote, ...],
     depends_on: tuple[int, ...] = (),
 ) -> LearnedMemory:
-    """The summary of a session as a memory, with its key phrases in the key and the session's time as event time."""
+    """The summary of a session as a memory, with the session's key phrases in the key and its time as event time."""
+    phrases = weights.phrases(" ".join(sentences), PHRASES) if weights else ()
     gist = MemoryDraft(
         "event",
         text,

@@ -59,50 +59,46 @@ async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
     ask, message, services, write = state["ask"], state["message"], runtime.context, runtime.stream_writer
     if services.settings.reader == "none":
         return {"reading": Reading(""), "trace": (TraceLine("read", "no reader"),)}
-    hits = state.get("hits", ())
+    reader_input = ReaderInput(ask, message, state.get("window", ()), state.get("hits", ()), services)
     parsed = message.correction if ask.remember else None
-    revision = await asyncio.to_thread(revise, parsed, ask, hits, services.bank) if parsed else None
-    if talks(ask, message, services):
+    revision = await asyncio.to_thread(revise, parsed, ask, reader_input.hits, services.bank) if parsed else None
+    if talks(reader_input):
         try:
-            output = await _spoken(ask, message, hits, services, revision, write)
+            output = await _spoken(reader_input, revision, write)
         except (ModelFailed, UnknownModel) as fault:
-            output = await _without_model(state, services, revision, fault)
+            output = await _without_model(reader_input, revision, fault)
             write(Token(output.reading.answer, restart=True))
     else:
-        output = await _read(state, services, revision)
+        output = await _read(reader_input, revision)
         write(Token(output.reading.answer, restart=True))
     trace = (output.line, *output.more)
     return {"reading": output.reading, "hits": output.hits, "revision": revision, "trace": trace}
 
 
-def talks(ask: Ask, message: Message, services: Services) -> bool:
+def talks(reader_input: ReaderInput) -> bool:
     """Whether the chat model replies in its own words: always, unless a method of reading is set for a question."""
-    is_read = services.settings.method != "auto" and message.classes.is_question and not ask.handed_in
+    services, is_question = reader_input.services, reader_input.message.classes.is_question
+    is_read = services.settings.method != "auto" and is_question and not reader_input.ask.handed_in
     return uses_chat_model(services) and not is_read
 
 
-async def _spoken(
-    ask: Ask, message: Message, hits: Sequence[Hit], services: Services, revision: Revision | None, write: Write
-) -> ReaderOutput:
+async def _spoken(reader_input: ReaderInput, revision: Revision | None, write: Write) -> ReaderOutput:
     """The chat model's reply; what the message corrects is carried out and said beside it, and help in a crisis."""
-    outdated = [memory.id for memory in revision.old] if revision else []
-    output = await speak(ReaderInput(ask, message, (), tuple(hits), services), outdated, write)
-    notices = [confirm(revision, ask.persona.manner)] if revision else []
-    if message.news == CRISIS:
-        notices.append(reply(NEWS[CRISIS], ask, services.bank))
-    notice = "\n\n".join(filter(None, [*notices, output.reading.notice]))
+    output = await speak(reader_input, [memory.id for memory in revision.old] if revision else [], write)
+    notices = [confirm(revision, reader_input.ask.persona.manner)] if revision else []
+    if reader_input.message.news == CRISIS:
+        notices.append(reply(NEWS[CRISIS], reader_input.ask, reader_input.services.bank))
+    notice = PARAGRAPH_BREAK.join(filter(None, [*notices, output.reading.notice]))
     return replace(output, reading=replace(output.reading, notice=notice))
 
 
-async def _without_model(
-    state: TurnState, services: Services, revision: Revision | None, fault: MemoirError
-) -> ReaderOutput:
+async def _without_model(reader_input: ReaderInput, revision: Revision | None, fault: MemoirError) -> ReaderOutput:
     """The reply that is made by rule where the chat model gave nothing; the user is told why."""
-    settings = replace(services.settings, reader="extractive")
-    output = await _read(state, replace(services, model=None, settings=settings), revision)
-    notice = f"{capitalise(without_folders(str(fault)))}. Memoir replied without the chat model."
-    decided = f"replied without the chat model: {without_folders(str(fault))}"
-    return _fallen_back(output, notice, fault, decided, {"fallback": 1})
+    settings, why = replace(reader_input.services.settings, reader="extractive"), without_folders(str(fault))
+    by_rule = replace(reader_input, services=replace(reader_input.services, model=None, settings=settings))
+    notice = f"{capitalise(why)}. Memoir replied without the chat model."
+    decided = f"replied without the chat model: {why}"
+    return _fallen_back(await _read(by_rule, revision), notice, fault, decided, {"fallback": 1})
 
 
 def _fallen_back(
@@ -115,12 +111,11 @@ def _fallen_back(
     return replace(output, reading=replace(output.reading, notice=notice, unreachable=unreachable), line=line)
 
 
-async def _read(state: TurnState, services: Services, revision: Revision | None) -> ReaderOutput:
+async def _read(reader_input: ReaderInput, revision: Revision | None) -> ReaderOutput:
     """Carry out a correction, answer a question from notes on the hits, or acknowledge what was stated."""
-    ask, message, hits = state["ask"], state["message"], state.get("hits", ())
+    ask, message, hits, services = reader_input.ask, reader_input.message, reader_input.hits, reader_input.services
     if revision is not None:
         return _revised(ask, hits, revision)
-    reader_input = ReaderInput(ask, message, state.get("window", ()), hits, services)
     kind = None if ask.only_found else message.recap
     recapped = await asyncio.to_thread(recap, kind, ask, services.bank) if kind is not None else None
     # What is small talk has a reply of its own for a bank that knows nothing.
@@ -143,7 +138,7 @@ async def _read(state: TurnState, services: Services, revision: Revision | None)
             said = await asyncio.to_thread(_small_talk, ask, message, services.bank)
             output = replace(output, reading=replace(output.reading, answer=said.answer, citations=said.citations))
     else:
-        output = await asyncio.to_thread(_reminded, ask, message, hits, services)
+        output = await asyncio.to_thread(_reminded, reader_input)
     answer = PARAGRAPH_BREAK.join(filter(None, [acknowledged, output.reading.answer]))
     return replace(output, reading=replace(output.reading, answer=answer))
 
@@ -204,17 +199,17 @@ def _revised(ask: Ask, hits: Sequence[Hit], revision: Revision) -> ReaderOutput:
     return ReaderOutput(reading, _unread(hits), line)
 
 
-def _reminded(ask: Ask, message: Message, hits: Sequence[Hit], services: Services) -> ReaderOutput:
+def _reminded(reader_input: ReaderInput) -> ReaderOutput:
     """The reply where nothing is asked: one to small talk, the memory that the message brings up, or a greeting.
 
     Where something was said before, a greeting would be odd.
     """
+    ask, message, hits, services = reader_input.ask, reader_input.message, reader_input.hits, reader_input.services
     if message.news in (LOSS, CRISIS) or message.small_talk:
         what = message.small_talk or message.news
         small_talk = _small_talk(ask, message, services.bank) if message.small_talk else Reading("")
         return ReaderOutput(small_talk, _unread(hits), TraceLine("read", f"nothing was asked ({what})"))
-    kept = [hit for hit in hits if hit.kept]
-    reminder, why = remind(ask, message, kept, services.bank, services.classifier)
+    reminder, why = remind(ask, message, reader_input.kept, services.bank, services.classifier)
     line = TraceLine("read", f"nothing was asked ({message.classes.likeliest_kind}); {why}")
     if reminder is not None:
         return ReaderOutput(reminder, _unread(hits, reminder.citations[0].memory.id), line)
@@ -242,11 +237,8 @@ async def _answered(reader_input: ReaderInput) -> ReaderOutput:
         fault = failed
     output = await extractive.read(reader_input)
     why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
-    figures = {
-        **chain_of_note.cost_of(replies),
-        "fallback": 1,
-        "unreadable": int(not isinstance(fault, RejectedAnswer)),
-    }
+    unreadable = int(not isinstance(fault, RejectedAnswer))
+    figures = {**chain_of_note.cost_of(replies), "fallback": 1, "unreadable": unreadable}
     notice = _notice(services.settings.model, fault)
     return _fallen_back(output, notice, fault, f"extractive, because {without_folders(why)}", figures)
 

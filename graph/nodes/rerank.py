@@ -46,10 +46,8 @@ def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankS
     differ = len(read) > 0 and np.ptp(read) > SAME
     standard = (fused - read.mean()) / read.std() if differ else np.zeros(len(hits))
     fit = np.exp(-np.logaddexp(0.0, -standard))  # a sigmoid that does not overflow
-    scored = []
-    for place, (hit, value) in enumerate(zip(hits, fit.tolist(), strict=True), 1):
-        scored.append(_scored(hit, place, classes[hit.memory.store], value, settings))
-    return _best_first(scored)
+    found = enumerate(zip(hits, fit.tolist(), strict=True), 1)
+    return _best_first(_scored(hit, place, classes[hit.memory.store], value, settings) for place, (hit, value) in found)
 
 
 def _scored(hit: Hit, place: int, of_class: float, fit: float, settings: RerankSettings) -> Hit:

@@ -7,12 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from graph.language.patterns import pattern
-from graph.language.people import canonical, singular, wider
+from graph.language.people import canonical, capitalise_names, singular, wider
 from graph.replies.card import fill_names, is_program
 from graph.replies.facts import cite_all, fact_of_persona, fact_to_user, told_me
 from graph.replies.phrases import MAX_REPEATED
 from graph.state import Ask, Citation, Reading, Services
-from graph.understanding.plain_words import capitalise_names
 from graph.understanding.requests import PersonQuestion
 from graph.understanding.sentences import shorten
 from memory.bank.bank import Bank

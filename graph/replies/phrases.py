@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from graph.state import Ask, Message, Revision
 from graph.understanding.acts import CRISIS, GOOD, LOSS
-from graph.understanding.reminders import asked_reminder
+from graph.understanding.requests import asked_reminder
 from graph.understanding.sentences import shorten
 from graph.understanding.times import describe_ahead
 from memory.bank.bank import Bank
@@ -120,29 +120,20 @@ def confirm(revision: Revision, manner_name: str) -> str:
 
 
 def acknowledge(message: Message, ask: Ask, bank: Bank) -> str:
-    """React to news; else say that it will be remembered, with the date it resolves to, in the persona's manner."""
+    """React to news; else say that it will be remembered, with the date that it resolves to, unless that is now."""
+    at, when = message.stated_at, ""
+    if at is not None and not at.span.start <= ask.as_of < at.span.end:
+        when = describe_ahead(at.span, ask.as_of)
     if message.news:
-        return _react(message, ask, bank)
-    spoken, when = manner(ask.persona.manner), _day_named(message, ask)
+        said = reply(NEWS[message.news], ask, bank)
+        if not ask.remember or message.news in (LOSS, CRISIS):
+            return said
+        date = f", and the date: {when}" if when and message.news == GOOD else ""
+        return f"{said} {WILL_REMEMBER} it{date}."
+    spoken = manner(ask.persona.manner)
     if not ask.remember:
         return spoken.unrecorded
-    turn = len(ask.dialogue) // 2
     variants = spoken.noted_on if when else spoken.noted
-    noted = variants[turn % len(variants)].format(date=when)
+    noted = variants[len(ask.dialogue) // 2 % len(variants)].format(date=when)
     asks_reminder = any(asked_reminder(statement, ask.as_of) for statement in message.statements)
     return f"{noted} {spoken.no_reminder}" if asks_reminder else noted
-
-
-def _day_named(message: Message, ask: Ask) -> str:
-    """When what a message states happens, in words; empty if that is now, or unknown."""
-    when = message.stated_at
-    return describe_ahead(when.span, ask.as_of) if when and not when.span.start <= ask.as_of < when.span.end else ""
-
-
-def _react(message: Message, ask: Ask, bank: Bank) -> str:
-    """The reply to news; where it is good, with the day that will be remembered."""
-    said, when = reply(NEWS[message.news], ask, bank), _day_named(message, ask)
-    if not ask.remember or message.news in (LOSS, CRISIS):
-        return said
-    date = f", and the date: {when}" if when and message.news == GOOD else ""
-    return f"{said} {WILL_REMEMBER} it{date}."

@@ -8,8 +8,7 @@ from graph.replies.facts import cite_all, fact_to_user
 from graph.replies.second_person import said_to_user
 from graph.state import USER, Ask, Reading
 from graph.understanding.parts import tells
-from graph.understanding.reminders import asked_reminder, without_time
-from graph.understanding.requests import Recap
+from graph.understanding.requests import Recap, asked_reminder, without_time
 from graph.understanding.sentences import capitalise, shorten, split
 from graph.understanding.times import describe_ahead, times_in
 from memory.bank.bank import Bank

@@ -2,45 +2,17 @@
 
 import re
 
-from graph.language.patterns import pattern
+from graph.language.patterns import by_word, load, pattern
 from graph.language.people import ADDRESSEE
 from graph.understanding.sentences import as_sentence, capitalise
 
-_PRONOUNS = {
-    "i": "you",
-    "me": "you",
-    "my": "your",
-    "mine": "yours",
-    "myself": "yourself",
-    "we": "you",
-    "us": "you",
-    "our": "your",
-    "ours": "yours",
-    "ourselves": "yourselves",
-    "i'm": "you're",
-    "im": "you're",
-    "we're": "you're",
-    "ive": "you've",
-    "am": "are",
-} | {f"{who}'{verb}": f"you'{verb}" for who in ("i", "we") for verb in ("ve", "d", "ll")}
-_BE = {"was": "were", "wasn't": "weren't", "wasnt": "weren't"}
-_OWN = {"your": "my", "yours": "mine", "yourself": "myself"} | {
-    f"you'{verb}": f"I'{verb}" for verb in ("ve", "d", "ll")
-}
+_TABLE = load("second_person.toml")
+_TO_YOU, _BESIDE_I, _TO_ME = by_word(_TABLE["to_you"]), by_word(_TABLE["beside_i"]), by_word(_TABLE["to_me"])
+_OF_I, _SPELLED = by_word(_TABLE["verbs_of_i"]), by_word(_TABLE["spelled"])
 _YOU_ARE = pattern(
     r"\byou(?P<verb>(?:['’]re| are| were)\b)|\b(?P<asks>are|were) (?:you|u)\b"
     r"|\b(?:you['’](?:ve|d|ll)|you|u|your|yours|yourself)\b"
 )
-_OF_I = {"are": "am", "were": "was", "'re": "'m", "’re": "'m"}
-_NOT = ("do", "does", "did", "is", "are", "were", "have", "has", "had", "could", "would", "should")
-_APOSTROPHES = {f"{word}nt": f"{word}n't" for word in _NOT} | {
-    "cant": "can't",
-    "wont": "won't",
-    "thats": "that's",
-    "hes": "he's",
-    "shes": "she's",
-    "theyre": "they're",
-}
 _AFTERTHOUGHT = pattern(r"[\s,]+(?:btw|by the way|lol|lmao|haha+|hehe+|ugh|tbh|fyi|omg)\Z")
 """What people write after a message, and nobody says back to them."""
 _AFTERTHOUGHT_LENGTH = 20
@@ -61,11 +33,11 @@ def second_person(text: str) -> str:
     said = [word.lower().replace("’", "'") for *_, word in words]
     result, place = "", 0
     for n, (start, end, word) in enumerate(words):
-        new = _PRONOUNS.get(said[n]) or _APOSTROPHES.get(word, word)
+        new = _TO_YOU.get(said[n]) or _SPELLED.get(word, word)
         if word == "US" or (said[n] == "am" and _HOUR.search(text, 0, start)):
             new = word
-        elif said[n] in _BE and "i" in (said[max(n - 1, 0)], *said[n + 1 : n + 2]):
-            new = _BE[said[n]]
+        elif said[n] in _BESIDE_I and "i" in (said[max(n - 1, 0)], *said[n + 1 : n + 2]):
+            new = _BESIDE_I[said[n]]
         result += text[place:start] + new
         place = end
     return result + text[place:]
@@ -91,7 +63,7 @@ def first_person(text: str) -> str:
             return f"I{verb[: -len(verb.strip())]}{_OF_I[verb.strip().lower()]}"
         if verb := found["asks"]:
             return f"{_OF_I[verb.lower()]} I"
-        own = _OWN.get(found[0].lower().replace("’", "'"), "I")
+        own = _TO_ME.get(found[0].lower().replace("’", "'"), "I")
         return capitalise(own) if found[0][0].isupper() else own
 
     return _YOU_ARE.sub(turned, text)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from graph.language.facts import kind_of
 from graph.state import USER
@@ -39,16 +40,11 @@ def suggest_questions(bank: Bank, persona: Persona) -> list[str]:
 
 def _about_facts(facts: Sequence[Memory]) -> Iterator[str]:
     """Questions about what the user told of themselves; at most three, to leave room for topics."""
-    asked = 0
-    for fact in facts:
-        relation = fact.relation
-        if relation is None or relation.head != YOU or fact.valid_to or fact.retracted_at or asked == 3:
-            continue
-        kind = kind_of(relation, fact.store)
-        question = kind.ask.format(what=relation.tail, kind=relation.name.removeprefix("favourite ")) if kind else ""
-        if question and relation.tail:
-            asked += 1
-            yield question
+    held = [fact for fact in facts if not (fact.valid_to or fact.retracted_at)]
+    own = [(fact.relation, fact.store) for fact in held if fact.relation and fact.relation.head == YOU]
+    kinds = ((told, kind) for told, store in own if told.tail and (kind := kind_of(told, store)) and kind.ask)
+    for told, kind in islice(kinds, 3):
+        yield kind.ask.format(what=told.tail, kind=told.name.removeprefix("favourite "))
 
 
 def _about_topics(lines: Sequence[Memory]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from graph.state import Ask, Message, Services, TraceLine
 from graph.understanding import acts
 from graph.understanding.aliases import People, with_kinds, with_names
-from graph.understanding.classifier import Classification
+from graph.understanding.classifier import Classification, Kind
 from graph.understanding.follow_ups import refers_back, resolve, stands_alone
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
 from graph.understanding.parts import KNOWN_OF_USER, OUT_OF_REACH, read_parts
@@ -19,7 +19,6 @@ from graph.understanding.requests import parse_correction, parse_person, parse_r
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.queries.told import known_relations
-from memory.embedding.embedder import Vectors
 from memory.search.names import is_about_others, is_about_self, possible_names, to_first_person
 from memory.search.scoring import Subject
 from memory.search.searcher import View
@@ -42,12 +41,10 @@ the same weight (He et al. 2025 search with the dialogue as a whole)."""
 async def understand(ask: Ask, services: Services) -> tuple[Message, TraceLine]:
     """Parse a message: one call of the encoder and, if a chat model classifies, one call of that."""
     message, question = await asyncio.to_thread(_parse, ask, services)
-    if ask.stores is not None:
-        message = replace(message, classes=replace(message.classes, stores=ask.stores))
-        return message, _trace_line(message.classes, None)
-    judged = await _judge_stores(services, question, message.classes)
-    if judged is not None and judged.stores is not None:
-        message = replace(message, classes=replace(message.classes, stores=judged.stores))
+    judged = await _judge_stores(services, question, message.classes) if ask.stores is None else None
+    stores = judged.stores if judged is not None else ask.stores
+    if stores is not None:
+        message = replace(message, classes=replace(message.classes, stores=stores))
     return message, _trace_line(message.classes, judged)
 
 
@@ -57,12 +54,12 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     context, dialogue = _contexts(ask) if services.settings.views else ([], [])
     texts = [ask.text, *context, *sentences]
     names = services.searcher.main_speakers(ask.persona.id, "\n".join(texts), ask.as_of)
-    views, voices = _views(services, [*texts, *dialogue], names if services.settings.search.voice else ())
+    views, voiced = _views(services, [*texts, *dialogue], names)
     people = People.of(known_relations(services.bank, ask.persona.id, ask.as_of))
-    own, before = views[0], views[1 : 1 + len(context)]
+    own = views[ask.text]
     said = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "user"), "")
     parts = read_parts(
-        views[1 + len(context) : len(texts)] or (own,),
+        [views[text] for text in sentences or [ask.text]],
         services.classifier,
         follows_question=bool(said) and acts.said(said).asks,
     )
@@ -70,23 +67,21 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         parts = replace(parts, asking=(own,))
     question = _together(parts.asking) if parts.stating and parts.asking else own
     own_question = question.text
-    classes = replace(_classes(question, services), kind=parts.kind)
-    classes = _without_profile_of_others(classes, own_question, (ask.persona.name, *names))
-    # Searched in the voice of the person it is about, but classified by its own words.
-    voiced_views = {view.text: replace(view, vector=voices[view.text]) for view in views}
+    classes = _classes(question, parts.kind, services, (ask.persona.name, *names))
     resolved = resolve(own_question, ask.dialogue, people)
     if resolved == own_question and refers_back(own_question):
-        question = before[0] if before and refers_back(ask.text) else own
+        question = views[context[0]] if context and refers_back(ask.text) else own
         resolved = question.text
-    if question.text not in voiced_views:
-        voiced_views[question.text] = _together([voiced_views[part.text] for part in parts.asking])
+    # Searched in the voice of the person it is about, but classified by its own words.
+    if question.text not in voiced:
+        voiced[question.text] = _together([voiced[part.text] for part in parts.asking])
     full = with_names(resolved, people)
-    further = tuple(text for text in (full, with_kinds(full, people)) if text not in (question.text, own.text))
-    rewritten, voices = _views(services, further, names if services.settings.search.voice else ())
-    voiced_views |= {view.text: replace(view, vector=voices[view.text]) for view in rewritten}
-    question = next((view for view in rewritten if view.text == full), question)
+    further = [text for text in (full, with_kinds(full, people)) if text not in (question.text, own.text)]
+    rewritten, voiced_further = _views(services, further, names)
+    voiced |= voiced_further
+    question = rewritten.get(full, question)
     questions = parts.asking if len(parts.asking) > 1 and all(stands_alone(part.text) for part in parts.asking) else ()
-    others = (own, *before, *rewritten, *questions, *views[len(texts) :])
+    others = (ask.text, *context, *further, *(part.text for part in questions), *dialogue)
     times = times_in(question.text, ask.as_of) if ask.times is None else ask.times
     named = frozenset(possible_names(question.text))
     subject = Subject(tuple(name for name in names if name in named), is_about_self(question.text), times)
@@ -95,7 +90,7 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         classes,
         statements,
         question,
-        _weighted(question, others, voiced_views, classes),
+        _weighted(question.text, others, voiced, classes),
         subject,
         stated_time(" ".join(statements), ask.as_of),
         parts.small_talk,
@@ -117,27 +112,24 @@ def _asks_of_days(ask: Ask) -> bool:
     return acts.said(ask.text).asks and names_only_time(ask.text, times) and expected(ask.text) != "time"
 
 
-def _views(
-    services: Services, texts: Sequence[str], names: Sequence[str]
-) -> tuple[tuple[View, ...], dict[str, Vectors]]:
-    """The texts as they are, and their vectors in the voice of the people named."""
-    if not texts:
-        return (), {}
-    voiced = {text: to_first_person(text, names) for text in texts}
-    views = services.searcher.views(list(dict.fromkeys([*texts, *voiced.values()])))
-    vectors = {view.text: view.vector for view in views}
-    return tuple(View(text, vectors[text]) for text in texts), {text: vectors[voiced[text]] for text in texts}
+def _views(services: Services, texts: Sequence[str], names: Sequence[str]) -> tuple[dict[str, View], dict[str, View]]:
+    """The views of texts as they are and, if that is set, in the voice of the people named; both by the texts."""
+    in_voice = {text: to_first_person(text, names if services.settings.search.voice else ()) for text in texts}
+    wordings = dict.fromkeys([*texts, *in_voice.values()])
+    views = {view.text: view for view in services.searcher.views(list(wordings))} if texts else {}
+    return {text: views[text] for text in texts}, {text: replace(views[in_voice[text]], text=text) for text in texts}
 
 
 def _weighted(
-    question: View, others: Sequence[View], voiced_views: Mapping[str, View], classes: Classification
+    question: str, others: Sequence[str], views: Mapping[str, View], classes: Classification
 ) -> tuple[View, ...]:
     """The question and, with less weight, the dialogue before it; all with the same weight if it asks for no memory."""
-    if classes.is_question and classes.asks_memory:
-        texts = dict.fromkeys(view.text for view in others if view.text != question.text)
-        weight = CONTEXT_WEIGHT / max(1, len(texts))
-        return (voiced_views[question.text], *(replace(voiced_views[text], weight=weight) for text in texts))
-    return tuple(voiced_views[text] for text in dict.fromkeys(view.text for view in others))
+    texts = dict.fromkeys(others)
+    if not (classes.is_question and classes.asks_memory):
+        return tuple(views[text] for text in texts)
+    texts.pop(question, None)
+    weight = CONTEXT_WEIGHT / max(1, len(texts))
+    return (views[question], *(replace(views[text], weight=weight) for text in texts))
 
 
 async def _judge_stores(services: Services, question: str, classes: Classification) -> JudgedStores | None:
@@ -192,16 +184,12 @@ def _together(views: Sequence[View]) -> View:
     return View(" ".join(v.text for v in views), total / np.linalg.norm(total))
 
 
-def _classes(view: View, services: Services) -> Classification:
-    classes = services.classifier.classify(view.text, view.vector)
+def _classes(question: View, kind: Mapping[Kind, float], services: Services, known: Sequence[str]) -> Classification:
+    """The classes of a question; one about somebody else has no profile store: profiles are about the speakers."""
+    classes = services.classifier.classify(question.text, question.vector)
     is_off = services.settings.classifier == "none"
-    return replace(classes, stores=Classification.uniform().stores) if is_off else classes
-
-
-def _without_profile_of_others(classes: Classification, question: str, known: Sequence[str]) -> Classification:
-    """The classes, without the profile store if it asks about somebody else: profiles are about the speakers."""
-    others = 1 - classes.stores["profile"]
-    if not is_about_others(question, known) or others <= 0:
-        return classes
-    stores = {store: p / others for store, p in classes.stores.items()}
-    return replace(classes, stores={**stores, "profile": 0.0})
+    stores = Classification.uniform().stores if is_off else classes.stores
+    others = 1 - stores["profile"]
+    if is_about_others(question.text, known) and others > 0:
+        stores = {store: p / others for store, p in stores.items()} | {"profile": 0.0}
+    return replace(classes, kind=kind, stores=stores)

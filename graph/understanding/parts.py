@@ -7,7 +7,7 @@ from graph.language.patterns import phrasings
 from graph.understanding import acts
 from graph.understanding.classifier import KINDS, Classifier, Kind
 from graph.understanding.question import names_something
-from graph.understanding.reminders import asked_reminder
+from graph.understanding.requests import asked_reminder
 from graph.understanding.sentences import split
 from memory.embedding import minilm
 from memory.search.searcher import View
@@ -89,7 +89,7 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
 
 
 def _said(view: View, classifier: Classifier) -> acts.Said:
-    if _is_crisis(view.text):
+    if _FORMS["crisis"].search(view.text.replace("’", "'")):
         return acts.Said(acts.CRISIS, asks=False, tells=True)
     if asked_reminder(view.text):
         return acts.Said("tells", asks=False, tells=True)
@@ -105,10 +105,6 @@ def _said(view: View, classifier: Classifier) -> acts.Said:
         return replace(said, hardly_tells=said.hardly_tells or not may_tell)
     kind = "question" if is_marked else classes.likeliest_kind
     return acts.Said("", asks=kind == "question", tells=kind == "statement", hardly_tells=not may_tell)
-
-
-def _is_crisis(sentence: str) -> bool:
-    return _FORMS["crisis"].search(sentence.replace("’", "'")) is not None
 
 
 def tells(text: str) -> bool:

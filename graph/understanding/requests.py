@@ -1,4 +1,4 @@
-"""Parse what a message asks for by its form: to hear again what was told, who somebody is, or to correct something."""
+"""Parse what a message asks for by its form: to hear what was told, who somebody is, to be reminded, to correct."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, cast
 from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.language.people import singular
 from graph.understanding.sentences import split
-from graph.understanding.times import denied_times, stated_time
+from graph.understanding.times import denied_times, stated_time, times_in
+from memory.search.tokens import words
 
 if TYPE_CHECKING:
     import re
@@ -26,6 +27,12 @@ LONGEST = 300
 _FORMS = phrasings("corrections")
 _CORRECTS = phrasing_list("corrections", "corrects")
 
+_REMIND = "remind me "
+_ASKING = frozenset("and also oh so then ok okay hey hi please pls can could will would you u just i need to".split())
+"""Words that may come before it where a reminder is asked for: "can you please remind me to call Ben"."""
+_LEADING_TO_TIME = frozenset("on in at by for the this".split())
+_NEEDING_TIME = frozenset("is are was be it's its that's thats to from until till before after since of and or".split())
+
 
 @dataclass(frozen=True, slots=True)
 class PersonQuestion:
@@ -42,18 +49,13 @@ class PersonQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """The right words, the wrong ones if the message names them, and the sentence that corrects."""
+    """The right words, the wrong ones if the message names them, and the sentence that corrects.
+
+    Without right words, it retracts what the wrong ones name, or the last statement.
+    """
 
     right: str
     wrong: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Retraction:
-    """The words that name what to retract, empty for the last statement; and the sentence that retracts."""
-
-    what: str
     sentence: str
 
 
@@ -76,7 +78,30 @@ def parse_person(text: str) -> PersonQuestion | None:
     return PersonQuestion(name, kind, called="called" in found)
 
 
-def parse_correction(text: str, said_at: datetime | None = None) -> Correction | Retraction | None:
+def asked_reminder(text: str, said_at: datetime | None = None) -> str:
+    """What a sentence asks to be reminded of: "call Ben" of "remind me on Friday to call Ben"; empty for any other."""
+    if _REMIND not in text.lower():
+        return ""
+    untimed = without_time(text, said_at)
+    place = untimed.lower().find(_REMIND)
+    first, _, what = untimed[place + len(_REMIND) :].partition(" ")
+    is_asked = place >= 0 and first in ("to", "about", "that") and _ASKING.issuperset(words(untimed[:place]))
+    return what.rstrip(" ?.!") if is_asked else ""
+
+
+def without_time(text: str, said_at: datetime | None) -> str:
+    """A sentence without the only time that it names, unless it needs it ("the party is on Friday")."""
+    times = times_in(text, said_at)
+    if len(times) != 1 or times[0].relation != "in":
+        return text
+    before, after = text[: times[0].start].split(), text[times[0].end :]
+    while before and before[-1].lower() in _LEADING_TO_TIME:
+        before.pop()
+    rest = f"{' '.join(before)}{after}".strip(" ,")
+    return text if not rest or (before and before[-1].lower() in _NEEDING_TIME) else rest
+
+
+def parse_correction(text: str, said_at: datetime | None = None) -> Correction | None:
     """Parse a message that corrects or retracts something; None for any other, and for questions.
 
     One that names a time and denies another corrects it, in whatever form: "the exam is on the 11th, not the 4th".
@@ -85,13 +110,12 @@ def parse_correction(text: str, said_at: datetime | None = None) -> Correction |
         return None
     plain = text.replace("’", "'").strip()
     if match := _FORMS["retracts"].match(plain):
-        return Retraction((match["what"] or "").strip(), text)
+        return Correction("", (match["what"] or "").strip(), text)
     first, *rest = split(plain) or [""]
     sentence = f"{first} {rest[0]}" if rest and _FORMS["denies_alone"].fullmatch(first) else first
     day, denied = stated_time(sentence, said_at), denied_times(sentence, said_at)
     if day and len(denied) == 1:
         return Correction(day.text, denied[0].text, sentence)
     match = first_search(_CORRECTS, sentence)
-    if match is None:
-        return None
-    return Correction(match["right"].strip(" ,;.!"), (match["wrong"] or "").strip(" .!"), sentence)
+    right = match["right"].strip(" ,;.!") if match else ""
+    return Correction(right, (match["wrong"] or "").strip(" .!"), sentence) if match and right else None

@@ -4,7 +4,6 @@ A write is durable before it is embedded, and the rows without a vector are the 
 next start continues where it stopped.
 """
 
-import threading
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -13,7 +12,7 @@ from sqlite_utils import Database
 from memory.bank.bank import Bank
 from memory.bank.queries import indexing
 from memory.embedding.embedder import Embedder
-from memory.embedding.turns import background_turn
+from memory.embedding.turns import BackgroundThread, background_turn
 from memory.search.engine import packing, segments
 
 BATCH = 256
@@ -83,60 +82,19 @@ def check_segments(db: Database, model: str, dimensions: int) -> Iterator[str]:
                 yield f"segment {packed.number}: not as memories {packed.first} to {packed.last}; rebuild mends it"
 
 
-class Indexer:
+class Indexer(BackgroundThread):
     """A background thread that embeds and packs whenever it is woken, until nothing is pending."""
 
     def __init__(self, bank: Bank, embedder: Embedder) -> None:
+        super().__init__("indexer", self._embed_all)
         self.bank = bank
         self.embedder = embedder
-        self._work = threading.Event()
-        self._idle = threading.Event()
-        self._stop = threading.Event()
-        self.fault: Exception | None = None
-        """The exception that stopped the last attempt, if any; the rows stay pending."""
-        self._thread = threading.Thread(target=self._run, name="indexer", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread; it loads the encoder and continues with what is pending."""
-        self._work.set()
-        self._thread.start()
 
     def use(self, embedder: Embedder) -> None:
         """Embed with another model from now on, and first of all what has no vector of it."""
         self.embedder = embedder
         self.wake()
 
-    def wake(self) -> None:
-        """Tell the thread that something was written."""
-        self._idle.clear()
-        self._work.set()
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is pending; False if `timeout` seconds passed first."""
-        return self._idle.wait(timeout)
-
-    def end(self) -> None:
-        """Ask the thread to end after the current batch."""
-        self._stop.set()
-        self._work.set()
-
-    def stop(self) -> None:
-        """End the thread after the current batch, and wait for it."""
-        self.end()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _embed_all(self, embedder: Embedder) -> None:
-        embed_all(self.bank, embedder, stopped=lambda: self._stop.is_set() or self.embedder is not embedder)
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            self._work.wait()
-            self._work.clear()
-            try:
-                self._embed_all(self.embedder)
-                self.fault = None
-            except Exception as fault:  # a thread has no caller to raise to
-                self.fault = fault
-            if not self._work.is_set():
-                self._idle.set()
+    def _embed_all(self) -> None:
+        embedder = self.embedder
+        embed_all(self.bank, embedder, stopped=lambda: self.ending.is_set() or self.embedder is not embedder)

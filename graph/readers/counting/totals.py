@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from graph.language.patterns import first_search, listed, load, phrasing_list, phrasings
+from graph.language.patterns import by_word, first_search, load, phrasing_list, phrasings
 from graph.readers.composing import citations_of
 from graph.readers.updates import answers
 from graph.state import Note, Reading
 
 _FORMS = phrasings("totals")
 _OF_ITEMS = phrasing_list("totals", "of_items")
-_SIGN_OF = {name: sign for sign, names in load("phrasings.toml")["totals"]["units"].items() for name in listed(names)}
+_SIGN_OF = by_word(load("phrasings.toml")["totals"]["units"])
 
 
 @dataclass(frozen=True, slots=True)
