@@ -78,7 +78,8 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
         return _notes_unread(question, replace(evidence, hits=told[:NOTES]))
     of_persona = bool(evidence.persona) and asks_of_persona(question.text)
     # Its facts alone would do for what they are near to: where it was born for where it lives.
-    own = [hit for hit in told if of_persona and _tells_of_itself(hit.memory, evidence.persona)]
+    by_itself = [hit for hit in told if hit.memory.speaker == evidence.persona and hit.memory.store not in SEMANTIC]
+    own = by_itself if of_persona else []
     told = (own or told)[:LINES]
     lines, to_read = [_line(hit.memory, question, evidence.origins) for hit in told], _to_read(question, evidence.times)
     if own:
@@ -111,10 +112,6 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
         scored.append((likely * (OF_KIN if of_kin else 1), note))
     scored.sort(key=lambda pair: (pair[1].of_other_time, -pair[0]))
     return tuple(note for _, note in scored[:NOTES])
-
-
-def _tells_of_itself(memory: Memory, persona: str) -> bool:
-    return memory.speaker == persona and memory.store not in SEMANTIC
 
 
 def _notes_of_time(evidence: Evidence) -> tuple[Note, ...]:

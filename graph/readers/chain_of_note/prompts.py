@@ -152,8 +152,11 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
         "memories": [_memory(n, memory, content, worded=notes is None) for n, memory in numbered],
         "intervals": pair_intervals([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
         "dialogue": [
-            {"speaker": ask.persona.name if t.role == "assistant" else content.asker, "text": _short(t.text)}
-            for t in ask.dialogue[-TURNS:]
+            {
+                "speaker": ask.persona.name if turn.role == "assistant" else content.asker,
+                "text": shorten(without_citations(turn.text), TURN_CHARACTERS),  # their numbers are not of this prompt
+            }
+            for turn in ask.dialogue[-TURNS:]
         ],
         "notes": [
             {**note, **{part: shorten(note[part], MAX_QUOTE) for part in ("quote", "note")}} for note in notes or ()
@@ -163,11 +166,6 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
         "question": content.question,
     }
     return {name: value for name, value in data.items() if value or name in ("memories", "question")}
-
-
-def _short(text: str) -> str:
-    """A turn without its citations, whose numbers are not those of this prompt."""
-    return shorten(without_citations(text), TURN_CHARACTERS)
 
 
 def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool) -> dict[str, Any]:
