@@ -212,10 +212,8 @@ def _memory_line(memory: Mapping[str, Any]) -> str:
     head = " on ".join(
         filter(None, [quoted(memory["speaker"]) if "speaker" in memory else "", memory.get("said_on", "")])
     )
-    of_time = [f"happened {memory['happened']}"] if "happened" in memory else []
-    of_time += [f"{memory['ago']} ago"] if "ago" in memory else []
-    of_time += [f"until {memory['ended']}"] if "ended" in memory else []
-    of_time += [f"doubtful since {memory['doubtful_since']}"] if "doubtful_since" in memory else []
+    forms = {"happened": "happened {}", "ago": "{} ago", "ended": "until {}", "doubtful_since": "doubtful since {}"}
+    of_time = [form.format(memory[name]) for name, form in forms.items() if name in memory]
     head += f" ({', '.join(of_time)})" if of_time else ""
     text = f": {quoted(memory['text'])}" if "text" in memory else ""
     return f"[{memory['number']}] {head.strip()}{text}{_meanings(memory.get('dates', {}))}"

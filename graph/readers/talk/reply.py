@@ -10,7 +10,6 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream_reply
@@ -269,10 +268,5 @@ def _before_template_mark(text: str) -> str:
 
 def _without_recited_lines(text: str) -> str:
     lines = text.split("\n")
-    kept = [line for line in lines if not _is_recited(line)]
+    kept = [line for line in lines if not recites(line, INSTRUCTION)]
     return text if len(kept) == len(lines) else "\n".join(kept).lstrip()
-
-
-@lru_cache(maxsize=256)  # with each piece of a reply, all its lines are looked at again
-def _is_recited(line: str) -> bool:
-    return recites(line, INSTRUCTION)
