@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from graph.training import read_rows
 from graph.training.classifier import OTHER_LANGUAGES, in_haste
 from graph.training.network import descend, lowest_layers, mean_states, weights_of
 from graph.training.reader_data import PLAIN, load_chats, questions_with_lines
 from graph.understanding import acts
 from graph.understanding.acts import ACTS
+from graph.understanding.classifier import read_rows
 from graph.understanding.sentences import split
 from memory.embedding import bert, minilm
 

@@ -31,7 +31,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedGroupKFold
 
-from graph.training import read_rows
 from graph.understanding.classifier import (
     GROUPED,
     HEADS,
@@ -41,6 +40,7 @@ from graph.understanding.classifier import (
     Kind,
     MattersClassifier,
     features,
+    read_rows,
     terms,
     weights_path,
 )

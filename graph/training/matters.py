@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from graph.training import read_rows
 from graph.training.classifier import design, in_haste, learn_vocabulary, save
-from graph.understanding.classifier import MattersClassifier, weights_path
+from graph.understanding.classifier import MattersClassifier, read_rows, weights_path
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 
