@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from gradio_client import Client
 
@@ -64,6 +66,16 @@ def test_search_finds_a_users_own_memories_only(ann: Program, ben: Program) -> N
     for persona in ("Ida", "1"):
         assert not leaks(ben.call("search_memory", persona, "spare key flowerpot", 50, None, None).text)
         assert not leaks(ben.call("ask", persona, "Where does my spare key lie?", None, False).text)
+
+
+def test_pages_that_nobody_uses_take_hardly_any_of_the_thread_that_all_share(
+    app: App, ann: Program, ben: Program
+) -> None:
+    told(ben.call("list_personas"))
+    of_thread = psutil.Process(app.pid).num_ctx_switches
+    before = of_thread().voluntary
+    time.sleep(2)
+    assert of_thread().voluntary - before < 400  # it is woken so often; Gradio's queues would wake it 2,000 times each
 
 
 def test_ids_of_another_user_are_unknown(ann: Program, ben: Program) -> None:

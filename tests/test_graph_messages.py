@@ -146,7 +146,7 @@ def test_a_chip_under_a_message_says_what_was_remembered_of_it() -> None:
 def test_a_model_that_runs_here_is_said_to_load_before_it_reads(tmp_path: Path) -> None:
     model = chat_model(made_up(tmp_path / "tiny"))
     assert isinstance(model, LocalModel)
-    assert [status_after(node, model) for node in ("rerank", "time_filter")] == [STATUS["rerank"], LOADING_MODEL]
+    assert [status_after(node, model) for node in ("classify", "time_filter")] == [STATUS["classify"], LOADING_MODEL]
     model.weights.model()
     assert status_after("time_filter", model) == status_after("time_filter", None) == STATUS["time_filter"]
 

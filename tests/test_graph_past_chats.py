@@ -21,7 +21,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries.chats import change_chat, find_chat, last_chat, memories_of_chat, past_chats
 from memory.bank.queries.told import facts_told
 from memory.exporting import export
-from memory.search.indexer import Indexer
+from memory.search.indexer import BATCH, Indexer
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 NOW = datetime(2024, 7, 1, 10, tzinfo=UTC)
@@ -106,6 +106,8 @@ def test_a_message_waits_for_no_import_of_another_persona_and_not_long_for_its_o
     assistant = Assistant(services)
     assert list(wait_until_ready(assistant, indexer, idle.id)) == []
     assert 1 <= len(list(wait_until_ready(assistant, indexer, busy.id))) <= 3
+    chat(services.bank, busy.id, "c2", *(f"Line {n} of a longer one." for n in range(2 * BATCH)))
+    assert list(wait_until_ready(assistant, indexer, busy.id)) == []  # it would take longer than anyone waits
 
 
 def test_what_was_dated_far_ahead_does_not_date_what_is_said_now(bank: Bank) -> None:

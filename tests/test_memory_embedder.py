@@ -164,6 +164,16 @@ Embedder("{model}").encode(["hello"])
 print({{"torch", "transformers", "sentence_transformers"}} & set(sys.modules) or "light")
 """
 
+LONG = """
+import resource
+from memory.embedding.embedder import Embedder
+embedder = Embedder("{model}")
+embedder.encode(["a heron " * 600])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+embedder.encode(["a heron " * (1 << 20)])
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+"""
+
 ENDING = """
 import threading
 from memory.embedding.embedder import Embedder
@@ -183,6 +193,13 @@ def test_a_packaged_model_loads_no_pytorch_and_tells_nobody(model):
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     # The reporter of OpenVINO is a process of its own: of what it tried, only the line it wrote is known here.
     assert (done.stdout, done.stderr, done.returncode) == ("light\n", "", 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such measure of memory")
+def test_a_text_of_eight_megabytes_takes_little_more_memory_than_its_own():
+    code = LONG.format(model=minilm.NAME)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert int(done.stdout) < 100, done.stderr  # MB; its tokens alone would take 400
 
 
 @pytest.mark.parametrize("texts", [1, 40])

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from memory.embedding import minilm
-from memory.embedding.bert import Array
+from memory.embedding.bert import MAX_CHARACTERS, Array
 from memory.embedding.minilm import END, START, encode
 
 WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "reader.safetensors"
@@ -59,7 +59,8 @@ class Tokens:
 def tokens_of(question: str, asked_on: date | None, lines: Sequence[Line]) -> list[Tokens]:
     """The tokens of a question with each of several lines."""
     asked = [START, *encode([question])[0].ids[:QUESTION_TOKENS], END]
-    befores, heads = encode([line.before for line in lines]), encode([_head(line, asked_on) for line in lines])
+    befores = encode([line.before[-MAX_CHARACTERS:] for line in lines])
+    heads = encode([_head(line, asked_on) for line in lines])
     result = []
     for before, head, line in zip(befores, heads, encode([line.text for line in lines]), strict=True):
         context = [*before.ids[-BEFORE_TOKENS:], END] if before.ids else []

@@ -28,8 +28,15 @@ from memory.errors import MemoirError
 from memory.formatting import without_folders
 from memory.tab.parts import LOGO, WEB
 
+# Gradio looks for it on disk before and after each step of an event.
+sys.modules.setdefault("matplotlib", None)  # type: ignore[arg-type]
+
 MAX_THREADS = 16
 """Events of one page that may hold a thread at once; further ones wait, so that other users' do not."""
+
+POLL = 0.05
+"""Seconds between two looks into the queue of a page. Gradio's thousandth costs a fifteenth of a core for each page
+that is open, and all pages share one thread."""
 
 _PAGE: ContextVar[gr.Blocks] = ContextVar("page")
 _SEPARATOR = "<gradio-sep>"
@@ -96,6 +103,7 @@ def mount_page(page: gr.Blocks, uploads: Path, most_upload_bytes: int) -> FastAP
     # Gradio checks that a file named in a request was uploaded only if it believes that the page was launched.
     page.has_launched = True
     page.max_threads = MAX_THREADS  # else all pages share the forty of the process, first come, first served
+    page._queue.sleep_when_free = page._queue.progress_update_sleep_when_free = POLL
     return_json(page)
     (mount,) = (route for route in app.routes if isinstance(route, Mount))
     mount.app.uploaded_file_dir = str(uploads)  # type: ignore[attr-defined]  # Gradio's app

@@ -117,15 +117,16 @@ class Answering:
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
         """Yield what changes of a chat that is being answered until all is there, or the page shows another chat."""
         running, sent = self.running.get(chat.id), Update()
+        window = self.page.state_holder[request.session_hash or ""]
         while (
-            running is not None
-            and self.running.get(chat.id) in (None, running)
-            and self.page.state_holder[request.session_hash or ""][self.chat._id].id == chat.id
+            running is not None and self.running.get(chat.id) in (None, running) and window[self.chat._id].id == chat.id
         ):
             changed = running.changed
             news = {shown: value for shown, value in running.shown.items() if sent.get(shown) is not value}
             sent |= news
             if news:
+                if self.trace.answer in news and window[self.trace.is_open._id]:
+                    news |= await to_thread(self.trace.explain, news[self.trace.answer])
                 yield news
             elif running.task is not None and running.task.done():
                 running.task.result()
@@ -286,7 +287,7 @@ class Answering:
         return {
             **self._end(replace(chat, bubbles=bubbles, answers=(*chat.answers, given)), cut=reading.cut),
             self.sources: render_sources_of(bank, answer.ask.persona.id, number, given, reading),
-            **self.trace.explain(answer),
+            self.trace.answer: answer,
         }
 
     def _end(self, chat: Chat, *, cut: bool = False) -> Update:

@@ -22,7 +22,7 @@ from memory.dates.expressions import last_moment
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
 from memory.formatting import format_count, format_day
-from memory.search.indexer import Indexer, count_pending
+from memory.search.indexer import BATCH, Indexer, count_pending
 from memory.types import Persona, Session, TurnDraft
 
 FORGOTTEN = 0
@@ -147,7 +147,10 @@ def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember:
 
 
 def wait_until_ready(assistant: Assistant, indexer: Indexer, persona_id: int) -> Iterator[str]:
-    """Load the models and wait for pending memories of a persona; yield what is waited for."""
+    """Load the models and wait for the newest memories of a persona, if few are pending; yield what is waited for.
+
+    Many, as after an import, take longer than anyone would wait.
+    """
     embedder = assistant.services.searcher.embedder
     if not embedder.ready:
         yield "Loading the embedding model…"
@@ -155,7 +158,7 @@ def wait_until_ready(assistant: Assistant, indexer: Indexer, persona_id: int) ->
         assistant.services.line_reader.load()
     deadline = time.monotonic() + MAX_WAIT
     bank = assistant.services.bank
-    while (pending := count_pending(bank, embedder.model, persona_id)) and time.monotonic() < deadline:
+    while 0 < (pending := count_pending(bank, embedder.model, persona_id)) <= BATCH and time.monotonic() < deadline:
         yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"
         indexer.wake()
         indexer.wait(0.5)

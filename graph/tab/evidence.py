@@ -79,11 +79,15 @@ def _explain_no_sources(answer: PastAnswer, reading: Reading | None) -> Markup:
 
 
 class TracePanel:
-    """The panel's components; `persona` holds the id of the persona that answers."""
+    """The panel's components; `persona` holds the id of the persona that answers.
+
+    What it shows of the last `answer`, a plot and three tables, is made only while it `is_open`.
+    """
 
     def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
         self.bank = bank
-        with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how"):
+        self.answer, self.is_open = gr.State(), gr.State(False)
+        with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how") as panel:
             self.summary = gr.HTML(padding=False)
             with gr.Row():
                 self.classes = gr.Label(
@@ -95,14 +99,21 @@ class TracePanel:
             with gr.Row():
                 self.notes, self.steps = table("how-notes"), table("how-steps")
         self.tables = [self.candidates, self.notes, self.steps]
-        self.outputs = [self.summary, self.classes, self.plot, self.candidate, *self.tables]
+        shown = [self.summary, self.classes, self.plot, self.candidate, *self.tables]
+        self.outputs = [self.answer, *shown]
+        panel.expand(self.open, self.answer, [self.is_open, *shown], **PRIVATE)
+        panel.collapse(lambda: False, None, self.is_open, **PRIVATE)
         self.candidates.select(self.show_candidate, persona, self.candidate, trigger_mode="always_last", **PRIVATE)
 
     def clear(self) -> Update:
         """Show that there is no answer yet."""
         nothing = empty_state("No answer yet", "Ask something, and every step of the answer is shown here.")
         hidden = {part: gr.update(visible=False) for part in (self.classes, self.plot, *self.tables)}
-        return {self.summary: nothing, self.candidate: "", **hidden}
+        return {self.answer: None, self.summary: nothing, self.candidate: "", **hidden}
+
+    def open(self, answer: Answer | None) -> Update:
+        """Show how the last answer was found, and from now on each at once."""
+        return {self.is_open: True, **(self.explain(answer) if answer else {})}
 
     def explain(self, answer: Answer) -> Update:
         """Show how an answer was found."""

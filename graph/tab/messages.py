@@ -30,7 +30,7 @@ GO_ON = "Go on"
 """Offered under a reply that was cut; a click sends it."""
 
 STATUS = TEXTS["status"]
-"""What is being done after each node, as the chat shows it."""
+"""What is being done after some nodes, as the chat shows it."""
 
 STILL_ANSWERING = "An answer is still being written. Your message is kept; send it once the answer is there."
 LOADING_MODEL = "Loading the chat model…"

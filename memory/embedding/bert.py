@@ -51,6 +51,10 @@ BATCH_TOKENS = 1024
 STEP = 16
 """Texts are padded to a multiple of so many tokens: OpenVINO keeps half a megabyte for each shape."""
 
+MAX_CHARACTERS = 1 << 14
+"""Characters of a text that are turned into tokens: thirty for each that a model reads. An import may have 32 MB in a
+line, whose tokens would take five gigabytes."""
+
 MAX_STREAMS = 8
 """Batches computed at a time at most, one thread each; each takes some 20 MB."""
 
@@ -239,7 +243,8 @@ class SentenceEncoder:
 
     def encode(self, texts: Sequence[str]) -> Array:
         """Embed texts; float32 of shape (len(texts), 384), every row of length 1."""
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+        cut = [text[:MAX_CHARACTERS] for text in texts]
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(cut)]
         vectors = np.zeros((len(tokens), DIMENSIONS), dtype=np.float32)
 
         def embed(rows: list[int]) -> None:

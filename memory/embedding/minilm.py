@@ -104,8 +104,9 @@ def tokenizer() -> Tokenizer:
 
 
 def encode(texts: Sequence[str]) -> list[Encoding]:
-    """All tokens of texts, without [CLS] and [SEP]."""
-    encoded: list[Encoding] = _shared_tokenizer().encode_batch(list(texts), add_special_tokens=False)
+    """The tokens of texts, or of their first `bert.MAX_CHARACTERS`, without [CLS] and [SEP]."""
+    cut = [text[: bert.MAX_CHARACTERS] for text in texts]
+    encoded: list[Encoding] = _shared_tokenizer().encode_batch(cut, add_special_tokens=False)
     return encoded
 
 

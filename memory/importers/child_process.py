@@ -33,7 +33,7 @@ from memory.types import PersonaDraft
 
 if sys.platform != "win32":  # which has no such limits
     import resource
-    from signal import SIGXCPU
+    from signal import SIGABRT, SIGXCPU
 
 LARGE_BYTES = 1 << 20
 """Files of more bytes, unpacked, are read in a process of their own, which takes about a second to start."""
@@ -148,7 +148,8 @@ def _why_ended(status: int, size: int) -> str:
     if sys.platform != "win32" and status == -SIGXCPU:
         limit = format_count(_seconds_for(size), "second")
         return f"it takes more than {limit} of processor time; expected less for its size"
-    if status == errno.ENOMEM:
+    # A library in Rust aborts where Python would raise MemoryError.
+    if status == errno.ENOMEM or (sys.platform != "win32" and status == -SIGABRT):
         return f"it takes more than {MEMORY_BYTES >> 20:,} MB of memory; expected less"
     return f"the process that read it ended with status {status}"
 
