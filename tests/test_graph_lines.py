@@ -5,7 +5,8 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.readers.line_reader import BEFORE_TOKENS, END, LINE_TOKENS, QUESTION_TOKENS, START, Line, tokens_of
+from graph.readers.line_reader import BEFORE_TOKENS, LINE_TOKENS, QUESTION_TOKENS, Line, tokens_of
+from memory.embedding.minilm import END, START
 
 WORDS = st.text(max_size=600)
 

@@ -22,7 +22,7 @@ from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.models.faults import UnknownModel
-from graph.models.local_model import LocalModel
+from graph.models.local_model import runs_on_cpu
 from graph.settings import PipelineSettings, RerankSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
@@ -77,7 +77,7 @@ class MemoryUnderTest:
         settings = pipeline_settings(experiment)
         if self.models.chat is not None and settings.method == "auto":
             # Notes take minutes where the model runs on this CPU.
-            is_slow = isinstance(self.models.chat, LocalModel) and self.models.chat.weights.on_cpu
+            is_slow = runs_on_cpu(self.models.chat)
             settings = replace(settings, method="direct" if is_slow else "con", check="none")
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)

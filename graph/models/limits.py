@@ -57,6 +57,7 @@ def without_loop(text: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=256)  # with each piece of a reply, all its lines are looked at again
 def recites(text: str, instruction: str) -> bool:
     """Whether a text has a run of words of an instruction."""
     return not _runs(text).isdisjoint(_instruction_runs(instruction))

@@ -217,3 +217,8 @@ class LocalModel(BaseChatModel):
             yield ChatGenerationChunk(message=AIMessageChunk(content="", **await generation))
         finally:
             stopped.set()
+
+
+def runs_on_cpu(model: BaseChatModel) -> bool:
+    """Whether a chat model runs on this CPU, where a long prompt takes many seconds."""
+    return isinstance(model, LocalModel) and model.weights.on_cpu

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
+from itertools import count, islice
 
 from graph.readers.counting.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, frame_of, state
@@ -145,6 +145,14 @@ def _quoting(quoted: Sequence[Quoted], notes: Sequence[Note], first: str = "") -
     ]
     citations = citations_of([note for note, _, _ in quoted])
     return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), citations)
+
+
+def enumerate_notes(items: Sequence[tuple[str, Sequence[Note]]], notes: Sequence[Note]) -> Reading:
+    """The things in a row, each with the numbers of the notes that name it: "bread [1][2]; and milk [3]"."""
+    numbers = count(1)
+    said = [f"{words} {''.join(f'[{next(numbers)}]' for _ in sources)}" for words, sources in items]
+    citations = citations_of([note for _, sources in items for note in sources])
+    return Reading(f"{'; '.join(said[:-1])}; and {said[-1]}.", tuple(notes), citations)
 
 
 def citations_of(notes: Sequence[Note]) -> tuple[Citation, ...]:

@@ -16,20 +16,15 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from memory.embedding import minilm
 from memory.embedding.bert import MAX_CHARACTERS, Array
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding
+from memory.embedding.minilm import END, START, encode
 
 WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "reader.safetensors"
-
-START, END = 101, 102
-"""Token ids of [CLS] and [SEP]."""
 
 QUESTION_TOKENS, BEFORE_TOKENS, LINE_TOKENS = 40, 28, 96
 """Most tokens read of a question, of the line before (its last), and of the line itself."""
@@ -63,11 +58,11 @@ class Tokens:
 
 def tokens_of(question: str, asked_on: date | None, lines: Sequence[Line]) -> list[Tokens]:
     """The tokens of a question with each of several lines."""
-    asked = [START, *_encode([question])[0].ids[:QUESTION_TOKENS], END]
-    befores = _encode([line.before[-MAX_CHARACTERS:] for line in lines])
-    heads = _encode([_head(line, asked_on) for line in lines])
+    asked = [START, *encode([question])[0].ids[:QUESTION_TOKENS], END]
+    befores = encode([line.before[-MAX_CHARACTERS:] for line in lines])
+    heads = encode([_head(line, asked_on) for line in lines])
     result = []
-    for before, head, line in zip(befores, heads, _encode([line.text for line in lines]), strict=True):
+    for before, head, line in zip(befores, heads, encode([line.text for line in lines]), strict=True):
         context = [*before.ids[-BEFORE_TOKENS:], END] if before.ids else []
         first_part, second_part = [*asked, *context], [*head.ids, *line.ids[:LINE_TOKENS], END]
         types = [0] * len(first_part) + [1] * len(second_part)
@@ -83,27 +78,12 @@ def _head(line: Line, asked_on: date | None) -> str:
     return f"{said}:" if said else ""
 
 
-def _encode(texts: Sequence[str]) -> list[Encoding]:
-    cut = [text[:MAX_CHARACTERS] for text in texts]
-    encoded: list[Encoding] = _tokenizer().encode_batch(cut, add_special_tokens=False)
-    return encoded
-
-
-_tokenizer = cache(minilm.tokenizer)
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """How logits are turned into probabilities and lines compared; see `graph.training.reader_calibration`."""
 
     shift: float = 0.0
     temperature: float = 1.0
     similarity: float = 0.0
-
-    @property
-    def array(self) -> Array:
-        """The three numbers, as they are stored."""
-        return np.array([self.shift, self.temperature, self.similarity], dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +154,3 @@ def best_ends(ends: Array) -> tuple[int, int, float]:
     start, end = divmod(best, len(ends))
     sure = float(1 / np.exp(scores - scores.flat[best]).sum())
     return start, end, sure
-
-
-def recalibrate(calibration: Calibration, path: Path) -> None:
-    """Replace the calibration in a file that `bert.save` wrote."""
-    from safetensors.numpy import load_file, save_file
-
-    save_file(load_file(path) | {"calibration": calibration.array}, path)

@@ -78,13 +78,14 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
         return _notes_unread(question, replace(evidence, hits=told[:NOTES]))
     of_persona = bool(evidence.persona) and asks_of_persona(question.text)
     # Its facts alone would do for what they are near to: where it was born for where it lives.
-    own = [hit for hit in told if of_persona and _tells_of_itself(hit.memory, evidence.persona)]
+    by_itself = [hit for hit in told if hit.memory.speaker == evidence.persona and hit.memory.store not in SEMANTIC]
+    own = by_itself if of_persona else []
     told = (own or told)[:LINES]
     lines, to_read = [_line(hit.memory, question, evidence.origins) for hit in told], _to_read(question, evidence.times)
     if own:
         # As the reader knows those of a user: "You: I was born in Trieste."
         lines, to_read = [replace(line, speaker=USER) for line in lines], first_person(to_read)
-    of_user_alone = asks_of_user_alone(question.text)
+    of_user_alone = _QUESTION["of_user"].search(question.text) and not _QUESTION["of_others"].search(question.text)
     subjects = question.weights.keys() & frozenset(term for hit in evidence.hits for term in terms(hit.memory.speaker))
     readings = evidence.reader.read(to_read, evidence.asked_at.date(), lines)
     scored: list[tuple[float, Note]] = []
@@ -92,7 +93,7 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
         quote = _sentences_at(line.text, *reading.span)
         if is_marked(quote) and not tells(quote):  # what only asks answers nothing
             continue
-        of_kin = of_user_alone and tells_of_kin(quote)
+        of_kin = bool(of_user_alone) and tells_of_kin(quote)
         note = Note(
             hit.memory,
             quote,
@@ -111,10 +112,6 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
         scored.append((likely * (OF_KIN if of_kin else 1), note))
     scored.sort(key=lambda pair: (pair[1].of_other_time, -pair[0]))
     return tuple(note for _, note in scored[:NOTES])
-
-
-def _tells_of_itself(memory: Memory, persona: str) -> bool:
-    return memory.speaker == persona and memory.store not in SEMANTIC
 
 
 def _notes_of_time(evidence: Evidence) -> tuple[Note, ...]:
@@ -190,11 +187,6 @@ def _is_of_other(memory: Memory, quote: str, subjects: Set[str]) -> bool:
     # "Thanks, Mel! My grandma gave it to me" tells nothing of Mel; "Your pottery is lovely" does.
     of_subject = ADDRESSEE.search(quote) is not None or not subjects.isdisjoint(terms(quote))
     return not of_subject or SPEAKER.search(memory.text) is not None
-
-
-def asks_of_user_alone(question: str) -> bool:
-    """Whether a question is about what the user is, has or does, and names nobody else."""
-    return _QUESTION["of_user"].search(question) is not None and _QUESTION["of_others"].search(question) is None
 
 
 def tells_of_kin(line: str) -> bool:

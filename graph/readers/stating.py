@@ -44,7 +44,9 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
         return f"{value if agrees else ''} {fact} {_told_me(note, asked_at)}.".strip()
     if not note.by_user:
         start = f"{value} {frame_of(note, asked_at)}".strip()
-        words = _around(note, MAX_WORDS - len(start.split()) - 1, question)
+        room = MAX_WORDS - len(start.split()) - 1
+        is_short = len(note.memory.text.split()) <= room
+        words = note.memory.text if is_short else clip(note.quote, question, room)
         # A fact is worded by whoever learned it, and no quotation.
         return f"{start} {words.rstrip('.')}." if note.memory.relation else f"{start} “{words}”".strip()
     told = _told_me(note, asked_at)
@@ -59,12 +61,6 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
 def _says_all(question: Question, fact: str) -> bool:
     """Whether a fact says word for word what is asked: "Is Siobhan my best friend?"."""
     return frozenset(terms(fact)) >= question.weights.keys() - ASKING
-
-
-def _around(note: Note, room: int, question: Question) -> str:
-    """The whole memory if `room` words hold it, else its quote."""
-    whole = len(note.memory.text.split()) <= room
-    return note.memory.text if whole else clip(note.quote, question, room)
 
 
 def _value(question: Question, note: Note, asked_at: datetime) -> str:

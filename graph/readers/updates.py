@@ -1,20 +1,13 @@
 """Choose between what was told earlier and later of one thing: what holds now, or what held before it changed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from graph.language.patterns import phrasings
 from graph.readers.notes import tells_of_kin
-from graph.understanding.question import ASKING
+from graph.state import Note
+from graph.understanding.question import ASKING, Question
 from memory.search.tokens import terms
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from graph.state import Note
-    from graph.understanding.question import Question
 
 SUFFICIENT = 0.5
 """Probability from which a note answers the question; see the shift in `graph.training.reader_calibration`."""

@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from graph.training import read_rows
 from graph.training.classifier import OTHER_LANGUAGES, in_haste
-from graph.training.network import descend, lowest_layers, mean_states
+from graph.training.network import descend, lowest_layers, mean_states, weights_of
 from graph.training.reader_data import PLAIN, load_chats, questions_with_lines
 from graph.understanding import acts
 from graph.understanding.acts import ACTS
+from graph.understanding.classifier import read_rows
 from graph.understanding.sentences import split
 from memory.embedding import bert, minilm
 
@@ -118,10 +118,12 @@ def main() -> None:
     parser.add_argument("--mean", type=Path, help="earlier weights: the mean of these and the new ones is written")
     arguments = parser.parse_args()
     model = train(arguments.seed)
-    weights = {name: w.numpy() for name, w in model.state_dict().items() if "word_embeddings" not in name}
+    weights = weights_of(model)
     if arguments.mean:
         earlier = bert.load(arguments.mean)
-        weights = {name: (weight + earlier[name].astype(np.float32)) / 2 for name, weight in weights.items()}
+        weights = {
+            name: np.asarray((w + earlier[name].astype(np.float32)) / 2, np.float32) for name, w in weights.items()
+        }
     bert.save(weights, arguments.out)
     report(minilm.TrainedNetwork(arguments.out, "acts"))
 

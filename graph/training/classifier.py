@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedGroupKFold
 
-from graph.training import read_rows
 from graph.understanding.classifier import (
     GROUPED,
     HEADS,
@@ -38,7 +38,9 @@ from graph.understanding.classifier import (
     MODELS,
     Classifier,
     Kind,
+    MattersClassifier,
     features,
+    read_rows,
     terms,
     weights_path,
 )
@@ -230,18 +232,12 @@ def data_hash(embedding_model: str) -> str:
     return hashlib.sha256(b"".join((MODELS / file).read_bytes() for file in files(embedding_model))).hexdigest()
 
 
-def save(classifier: Classifier, settings: Mapping[str, HeadSettings], digest: str, path: Path) -> None:
-    """Write the weights in half precision, with the settings and the hash of the training data."""
+def save(classifier: Classifier | MattersClassifier, path: Path, **more: Any) -> None:  # noqa: ANN401  # any array
+    """Write the weights in half precision and the vocabulary, and `more` beside them; print where."""
     path.parent.mkdir(exist_ok=True)
-    np.savez_compressed(
-        path,
-        weights=classifier.weights.astype(np.float16),
-        bias=classifier.bias,
-        vocabulary=np.array("\n".join(classifier.vocabulary)),
-        model=np.array(classifier.model),
-        settings=np.array([[settings[head].strength, settings[head].temperature] for head in HEADS]),
-        data_sha256=np.array(digest),
-    )
+    weights, vocabulary = classifier.weights.astype(np.float16), np.array("\n".join(classifier.vocabulary))
+    np.savez_compressed(path, weights=weights, bias=classifier.bias, vocabulary=vocabulary, **more)
+    print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
 
 
 def kind_probabilities(probabilities: Scores) -> Scores:
@@ -269,9 +265,13 @@ def retrain() -> None:
         )
         if head == "stores":
             _report_kinds(probabilities, true_classes)
-    path = weights_path(embedder.model, "classifier")
-    save(train(questions, vectors, settings, embedder.model), settings, data_hash(embedder.model), path)
-    print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
+    save(
+        train(questions, vectors, settings, embedder.model),
+        weights_path(embedder.model, "classifier"),
+        model=np.array(embedder.model),
+        settings=np.array([[settings[head].strength, settings[head].temperature] for head in HEADS]),
+        data_sha256=np.array(data_hash(embedder.model)),
+    )
 
 
 def _report_kinds(probabilities: Scores, labels: Labels) -> None:

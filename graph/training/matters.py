@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from graph.training import read_rows
-from graph.training.classifier import design, in_haste, learn_vocabulary
-from graph.understanding.classifier import MattersClassifier, weights_path
+from graph.training.classifier import design, in_haste, learn_vocabulary, save
+from graph.understanding.classifier import MattersClassifier, read_rows, weights_path
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 
@@ -50,11 +49,7 @@ def main() -> None:
     for wanted, what in ((True, "that matters, recognised"), (False, "that does not, left alone")):
         right = [got == wanted for got, told in zip(found, tested.values(), strict=True) if told == wanted]
         print(f"held out {what}: {sum(right)} of {len(right)}")
-    path = weights_path(embedder.model, "matters")
-    path.parent.mkdir(exist_ok=True)
-    weights = model.weights.astype(np.float16)
-    np.savez_compressed(path, weights=weights, bias=model.bias, vocabulary=np.array("\n".join(model.vocabulary)))
-    print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
+    save(model, weights_path(embedder.model, "matters"))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,11 @@ def lowest_layers(
     return model
 
 
+def weights_of(model: nn.Module) -> dict[str, bert.Array]:
+    """The weights that are stored: all but the embeddings of words."""
+    return {name: weight.numpy() for name, weight in model.state_dict().items() if "word_embeddings" not in name}
+
+
 def autocast() -> torch.autocast:
     """Compute in bfloat16 where the processor can: twice as fast there, and thirty times slower elsewhere."""
     capabilities = torch.cpu.get_capabilities()

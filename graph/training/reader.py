@@ -29,7 +29,7 @@ from transformers import BertModel
 from graph.readers import line_reader
 from graph.readers.line_reader import Calibration, Tokens, tokens_of
 from graph.training import reader_calibration
-from graph.training.network import autocast, descend, padded
+from graph.training.network import autocast, descend, padded, weights_of
 from graph.training.reader_data import (
     OF_SEVERAL_LINES,
     PLAIN,
@@ -43,7 +43,6 @@ from graph.training.reader_data import (
     yes_or_no_of,
 )
 from memory.embedding import bert, minilm
-from memory.embedding.bert import Array
 from memory.embedding.embedder import Embedder
 
 SEED = 14
@@ -209,11 +208,6 @@ def go_on(model: Reader, start: Path) -> None:
     model.bert.embeddings.requires_grad_(False)
 
 
-def weights_of(model: Reader) -> dict[str, Array]:
-    """The weights that are stored: all but the embeddings of words."""
-    return {name: weight.numpy() for name, weight in model.state_dict().items() if "word_embeddings" not in name}
-
-
 def train_on_chats(model: Reader, embedder: Embedder) -> None:
     """Train on the pairs of the chats."""
     chats, held_out = load_chats()
@@ -283,7 +277,7 @@ def main() -> None:
         bert.save(weights_of(model) | {"calibration": bert.load(arguments.path)["calibration"]}, line_reader.WEIGHTS)
         return
     (train_on_plain if arguments.stage == "plain" else train_on_chats)(model, embedder)
-    bert.save(weights_of(model) | {"calibration": Calibration().array}, line_reader.WEIGHTS)
+    bert.save(weights_of(model) | {"calibration": np.array(Calibration(), np.float32)}, line_reader.WEIGHTS)
     reader_calibration.main()
 
 

@@ -16,12 +16,12 @@ from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logsumexp
 from sklearn.metrics import log_loss, roc_auc_score
 
-from graph.readers import line_reader
-from graph.readers.line_reader import Calibration, LineReader
+from graph.readers.line_reader import WEIGHTS, Calibration, LineReader
 from graph.readers.notes import LINES
 from graph.training.reader_data import Chat, lines_of, load_chats
 from memory.embedding import minilm
@@ -107,8 +107,8 @@ def calibrate(asked: Sequence[Asked]) -> Calibration:
 
 def main() -> None:
     """Calibrate the weights in assets/models."""
-    asked = ask(load_chats()[1], LineReader(line_reader.WEIGHTS), Embedder(minilm.NAME))
-    line_reader.recalibrate(calibrate(asked), line_reader.WEIGHTS)
+    asked = ask(load_chats()[1], LineReader(WEIGHTS), Embedder(minilm.NAME))
+    save_file(load_file(WEIGHTS) | {"calibration": np.array(calibrate(asked), np.float32)}, WEIGHTS)
 
 
 if __name__ == "__main__":

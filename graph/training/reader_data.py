@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from graph.readers.line_reader import Line
-from graph.training import read_rows
+from graph.understanding.classifier import read_rows
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
 

@@ -42,9 +42,6 @@ a question mark, `MAY` is enough."""
 
 _MARKED = re.compile(r"[?？][\"'”’)»!.\s]*\Z")
 
-START, END = 101, 102
-"""Token ids of [CLS] and [SEP]."""
-
 LONGEST, MOST_TOKENS = 600, 48
 """Most characters and tokens that are read of a sentence."""
 
@@ -115,9 +112,5 @@ def said(sentence: str) -> Said:
 
 def tokens_of(sentences: Sequence[str]) -> list[list[int]]:
     """Sentences as token ids, but for "!", which is loud and says nothing more."""
-    loud = (text[:LONGEST].replace("!", "") for text in sentences)
-    encoded = _tokenizer().encode_batch(list(loud), add_special_tokens=False)
-    return [[START, *each.ids[:MOST_TOKENS], END] for each in encoded]
-
-
-_tokenizer = cache(minilm.tokenizer)
+    encoded = minilm.encode([text[:LONGEST].replace("!", "") for text in sentences])
+    return [[minilm.START, *each.ids[:MOST_TOKENS], minilm.END] for each in encoded]

@@ -7,13 +7,14 @@ well under a millisecond; `graph.training.classifier` writes the weights.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import quote
 
 import numpy as np
@@ -31,7 +32,6 @@ Floats = NDArray[np.float32]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MODELS = Path(__file__).parents[2] / "assets" / "models"
-QUESTIONS = MODELS / "questions.jsonl"
 
 HEADS: Mapping[str, slice] = {
     "stores": slice(0, 5),
@@ -200,6 +200,11 @@ class MattersClassifier:
 
 def _numbered(vocabulary: object) -> dict[str, int]:
     return {term: column for column, term in enumerate(str(vocabulary).split("\n"))}
+
+
+def read_rows(file: str) -> list[dict[str, Any]]:
+    """Read a file of assets/models that models are trained on, one JSON object a line."""
+    return [json.loads(line) for line in (MODELS / file).read_text("utf-8").splitlines()]
 
 
 def weights_path(embedding_model: str, name: str) -> Path:

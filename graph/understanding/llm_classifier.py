@@ -12,7 +12,7 @@ from pydantic import NonNegativeFloat, TypeAdapter, ValidationError
 
 from graph.models.calls import ModelFailed, stream_reply
 from graph.models.json_replies import REASONING, quoted
-from graph.understanding.classifier import QUESTIONS
+from graph.understanding.classifier import read_rows
 from memory.types import STORES, Store
 
 if TYPE_CHECKING:
@@ -103,6 +103,6 @@ def read_stores(reply: str) -> dict[Store, float] | None:
 @cache
 def _examples() -> tuple[tuple[Store, str], ...]:
     """The first questions of each store among our own."""
-    rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    rows = read_rows("questions.jsonl")
     asked = {s: [str(row["text"]) for row in rows if (row["kind"], row["store"]) == ("question", s)] for s in STORES}
     return tuple((store, text) for store, texts in asked.items() for text in texts[:EXAMPLES_PER_STORE])

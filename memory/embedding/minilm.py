@@ -16,9 +16,12 @@ from memory.embedding import bert
 from memory.embedding.bert import Array, Network, Parts, SentenceEncoder
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 NAME = "all-MiniLM-L6-v2"
+
+START, END = 101, 102
+"""Token ids of [CLS] and [SEP]."""
 
 MAX_TOKENS = 256
 """Tokens read of a text; the rest is ignored (the model's own `max_seq_length`)."""
@@ -98,6 +101,16 @@ def tokenizer() -> Tokenizer:
     loaded.no_padding()
     loaded.no_truncation()
     return loaded
+
+
+def encode(texts: Sequence[str]) -> list[Encoding]:
+    """The tokens of texts, or of their first `bert.MAX_CHARACTERS`, without [CLS] and [SEP]."""
+    cut = [text[: bert.MAX_CHARACTERS] for text in texts]
+    encoded: list[Encoding] = _shared_tokenizer().encode_batch(cut, add_special_tokens=False)
+    return encoded
+
+
+_shared_tokenizer = cache(tokenizer)
 
 
 def share_in_vocabulary(text: str) -> float:

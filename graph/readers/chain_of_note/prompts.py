@@ -152,8 +152,11 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
         "memories": [_memory(n, memory, content, worded=notes is None) for n, memory in numbered],
         "intervals": pair_intervals([pair for pair in numbered if pair[0] in near], ask.as_of) if compared else [],
         "dialogue": [
-            {"speaker": ask.persona.name if t.role == "assistant" else content.asker, "text": _short(t.text)}
-            for t in ask.dialogue[-TURNS:]
+            {
+                "speaker": ask.persona.name if turn.role == "assistant" else content.asker,
+                "text": shorten(without_citations(turn.text), TURN_CHARACTERS),  # their numbers are not of this prompt
+            }
+            for turn in ask.dialogue[-TURNS:]
         ],
         "notes": [
             {**note, **{part: shorten(note[part], MAX_QUOTE) for part in ("quote", "note")}} for note in notes or ()
@@ -163,11 +166,6 @@ def _data(content: PromptContent, notes: Sequence[Mapping[str, Any]] | None) -> 
         "question": content.question,
     }
     return {name: value for name, value in data.items() if value or name in ("memories", "question")}
-
-
-def _short(text: str) -> str:
-    """A turn without its citations, whose numbers are not those of this prompt."""
-    return shorten(without_citations(text), TURN_CHARACTERS)
 
 
 def _memory(number: int, memory: Memory, content: PromptContent, *, worded: bool) -> dict[str, Any]:
@@ -214,10 +212,8 @@ def _memory_line(memory: Mapping[str, Any]) -> str:
     head = " on ".join(
         filter(None, [quoted(memory["speaker"]) if "speaker" in memory else "", memory.get("said_on", "")])
     )
-    of_time = [f"happened {memory['happened']}"] if "happened" in memory else []
-    of_time += [f"{memory['ago']} ago"] if "ago" in memory else []
-    of_time += [f"until {memory['ended']}"] if "ended" in memory else []
-    of_time += [f"doubtful since {memory['doubtful_since']}"] if "doubtful_since" in memory else []
+    forms = {"happened": "happened {}", "ago": "{} ago", "ended": "until {}", "doubtful_since": "doubtful since {}"}
+    of_time = [form.format(memory[name]) for name, form in forms.items() if name in memory]
     head += f" ({', '.join(of_time)})" if of_time else ""
     text = f": {quoted(memory['text'])}" if "text" in memory else ""
     return f"[{memory['number']}] {head.strip()}{text}{_meanings(memory.get('dates', {}))}"

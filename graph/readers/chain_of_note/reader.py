@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
+from graph.models.calls import Completion, ModelFailed, stream_reply
 from graph.models.json_replies import ask_for_json
-from graph.models.local_model import LocalModel
+from graph.models.local_model import LocalModel, runs_on_cpu
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens, counting_method
 from graph.readers.chain_of_note.prompts import PromptContent, prompt
 from graph.readers.chain_of_note.reply_formats import (
@@ -29,7 +29,7 @@ from graph.readers.chain_of_note.reply_formats import (
     whole_sentences,
 )
 from graph.readers.counting.intervals import AMONG
-from graph.settings import Format, Method, PipelineSettings
+from graph.settings import Method, PipelineSettings
 from graph.state import Note, ReaderInput, ReaderOutput, TraceLine, drop
 from graph.understanding.times import moment_of
 from memory.bank.queries.told import name_told
@@ -66,7 +66,7 @@ async def read(reader_input: ReaderInput, replies: list[Completion]) -> ReaderOu
     if model is None:
         raise ValueError("the chain-of-note reader needs a chat model")
     content, size, context = await asyncio.to_thread(_fitting_prompt, reader_input, settings, model)
-    reading, dropped = await METHODS[settings.method](model, settings.format, content, replies)
+    reading, dropped = await _ask(model, settings, content, replies)
     reading = replace(reading, by=settings.model)
     shown = {hit.memory.id for hit in content.hits}
     hits = drop(reader_input.hits, lambda hit: hit.memory.id not in shown, "budget", UNREAD)
@@ -112,7 +112,11 @@ def _fitting_prompt(
 
     @cache
     def written(shown: int) -> tuple[PromptContent, int]:
-        content = _content(reader_input, kept[:shown], room, user)
+        ordered = sorted(kept[:shown], key=_when)
+        numbers = {hit.memory.id: number for number, hit in enumerate(ordered, 1)}
+        best = tuple(numbers[hit.memory.id] for hit in kept[: min(shown, AMONG)])
+        question, window = reader_input.message.question.text, reader_input.window
+        content = PromptContent(ask, question, window, tuple(ordered), best, room, user, settings.max_words)
         return content, count_tokens(model, prompt(task, settings.format, content))
 
     fits = len(kept)  # most often all of them
@@ -123,7 +127,7 @@ def _fitting_prompt(
             f"the question has {written(0)[1]:,} tokens and the chat model can read {room:,} beside its reply. "
             "Shorten the question, or choose a model with a longer context"
         )
-    if isinstance(model, LocalModel) and model.weights.on_cpu:
+    if runs_on_cpu(model):
         while fits > CPU_MEMORIES and written(fits)[1] > CPU_PROMPT_TOKENS:
             fits -= 1
     return *written(fits), context
@@ -133,58 +137,36 @@ def _reply_tokens(method: Method) -> int:
     return ANSWER_TOKENS + (NOTES_TOKENS if method != "direct" else 0)
 
 
-def _content(reader_input: ReaderInput, best: Sequence[Hit], room: int, user: str) -> PromptContent:
-    ordered = tuple(sorted(best, key=_when))
-    numbers = {hit.memory.id: n for n, hit in enumerate(ordered, 1)}
-    ranked = tuple(numbers[hit.memory.id] for hit in best[:AMONG])
-    question, max_words = reader_input.message.question.text, reader_input.services.settings.max_words
-    return PromptContent(reader_input.ask, question, reader_input.window, ordered, ranked, room, user, max_words)
-
-
 def _when(hit: Hit) -> tuple[float, int]:
     moment = moment_of(hit.memory)
     return (moment.timestamp() if moment else float("-inf"), hit.memory.id)
 
 
-async def _con(model: BaseChatModel, form: Format, content: PromptContent, replies: list[Completion]) -> CheckedReading:
-    talk = prompt("con", form, content)
-    reply = await ask_for_json(model, talk, ReadingReply, replies, max_tokens=_reply_tokens("con"))
-    notes, refused = checked_notes(reply.notes, content)
-    quotes = [(citation.memory, citation.quote) for citation in reply.citations]
-    reading, dropped = checked_reading(content, notes, reply.answer, reply.reason, quotes)
-    return reading, refused + dropped
-
-
-async def _con_separate(
-    model: BaseChatModel, form: Format, content: PromptContent, replies: list[Completion]
+async def _ask(
+    model: BaseChatModel, settings: PipelineSettings, content: PromptContent, replies: list[Completion]
 ) -> CheckedReading:
-    reply = await ask_for_json(model, prompt("notes", form, content), NotesReply, replies, max_tokens=NOTES_TOKENS)
-    notes, refused = checked_notes(reply.notes, content)
-    accepted = {note.memory.id for note in notes}
-    shown = [n.model_dump() for n in reply.notes if (m := content.memory(n.memory)) and m.id in accepted]
-    while shown and count_tokens(model, prompt("from notes", form, content, shown)) > content.room:
-        shown.pop()
-    reading, dropped = await _in_words(model, prompt("from notes", form, content, shown), content, notes, replies)
-    return reading, refused + dropped
-
-
-async def _direct(
-    model: BaseChatModel, form: Format, content: PromptContent, replies: list[Completion]
-) -> CheckedReading:
-    return await _in_words(model, prompt("direct", form, content), content, (), replies)
-
-
-async def _in_words(
-    model: BaseChatModel, talk: Messages, content: PromptContent, notes: tuple[Note, ...], replies: list[Completion]
-) -> CheckedReading:
+    """The reading of the model's reply by the method that is set."""
+    form, refused = settings.format, 0
+    notes: tuple[Note, ...] = ()
+    if settings.method == "con":
+        most = _reply_tokens("con")
+        read = await ask_for_json(model, prompt("con", form, content), ReadingReply, replies, max_tokens=most)
+        notes, refused = checked_notes(read.notes, content)
+        quotes = [(citation.memory, citation.quote) for citation in read.citations]
+        reading, dropped = checked_reading(content, notes, read.answer, read.reason, quotes)
+        return reading, refused + dropped
+    if settings.method == "con-separate":
+        noted = await ask_for_json(model, prompt("notes", form, content), NotesReply, replies, max_tokens=NOTES_TOKENS)
+        notes, refused = checked_notes(noted.notes, content)
+        accepted = {note.memory.id for note in notes}
+        shown = [n.model_dump() for n in noted.notes if (m := content.memory(n.memory)) and m.id in accepted]
+        while shown and count_tokens(model, prompt("from notes", form, content, shown)) > content.room:
+            shown.pop()
+        talk = prompt("from notes", form, content, shown)
+    else:
+        talk = prompt("direct", form, content)
     reply = await stream_reply(model, talk, max_tokens=ANSWER_TOKENS)
     replies.append(reply)
     spoken, reason = parse_words(reply.text)
-    return checked_reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
-
-
-METHODS: Mapping[str, Callable[[BaseChatModel, Format, PromptContent, list[Completion]], Awaitable[CheckedReading]]] = {
-    "con": _con,
-    "con-separate": _con_separate,
-    "direct": _direct,
-}
+    reading, dropped = checked_reading(content, notes, whole_sentences(spoken) if reply.cut else spoken, reason, ())
+    return reading, refused + dropped

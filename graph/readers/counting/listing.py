@@ -5,17 +5,14 @@ the number of items that were found, which may be fewer than there were. What is
 week?") is the list of what was told of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from graph.language.patterns import SLOTS, phrasings
-from graph.readers.composing import citations_of, is_same_claim
+from graph.readers.composing import citations_of, enumerate_notes, is_same_claim
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import SUFFICIENT, answers
 from graph.replies.facts import cite_all
@@ -25,13 +22,11 @@ from graph.state import Ask, Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import moment_of
+from memory.bank.bank import Bank
 from memory.bank.queries.told import upcoming
+from memory.dates.expressions import TimeExpression
 from memory.search.tokens import terms
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
-    from memory.dates.expressions import TimeExpression
-    from memory.types import Memory, TimeSpan
+from memory.types import Memory, TimeSpan
 
 LONGEST = 400
 """Most characters of a question that is parsed; a pasted page does not ask for a list."""
@@ -150,15 +145,9 @@ def compose(listed: ListRequest, question: Question, notes: Sequence[Note], aske
     if len(items) < 2:
         return None
     items.sort(key=lambda group: (moment_of(group[0].memory) is None, moment_of(group[0].memory) or EARLIEST))
-    said: list[str] = []
-    sources: list[Note] = []
-    for group in items:
-        numbers = range(len(sources) + 1, len(sources) + len(group) + 1)
-        said.append(f"{_words(group[0], question)} {''.join(f'[{number}]' for number in numbers)}")
-        sources += group
-    joined = f"{'; '.join(said[:-1])}; and {said[-1]}."
-    text = f"I know of {len(items)}: {joined}" if is_count else capitalise(joined)
-    return Reading(text, tuple(notes), citations_of(sources))
+    reading = enumerate_notes([(_words(group[0], question), group) for group in items], notes)
+    text = f"I know of {len(items)}: {reading.answer}" if is_count else capitalise(reading.answer)
+    return replace(reading, answer=text)
 
 
 def plans(question: str, window: Sequence[TimeExpression], ask: Ask, bank: Bank) -> list[Memory]:

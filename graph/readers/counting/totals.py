@@ -5,11 +5,11 @@ The lines need not be all there were, so the answer says what is known and lists
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from graph.language.patterns import by_word, first_search, load, phrasing_list, phrasings
-from graph.readers.composing import citations_of
+from graph.readers.composing import enumerate_notes
 from graph.readers.updates import answers
 from graph.state import Note, Reading
 
@@ -85,8 +85,7 @@ def _added(counted: Sequence[tuple[Note, Amount]], notes: Sequence[Note], least:
     if len(counted) < least or len(signs) > 1:
         return None
     sign, total = "".join(signs), sum((amount.number for _, amount in counted), Decimal(0))
-    said = [f"{note.words.strip(' .,;:!')} [{number}]" for number, (note, _) in enumerate(counted, 1)]
     units = {amount.unit for _, amount in counted}
     unit = units.pop() if len(units) == 1 else ""
-    text = f"I know of {f'{total:,} {unit}' if unit else f'{sign}{total:,}'}: {'; '.join(said[:-1])}; and {said[-1]}."
-    return Reading(text, tuple(notes), citations_of([note for note, _ in counted]))
+    reading = enumerate_notes([(note.words.strip(" .,;:!"), [note]) for note, _ in counted], notes)
+    return replace(reading, answer=f"I know of {f'{total:,} {unit}' if unit else f'{sign}{total:,}'}: {reading.answer}")

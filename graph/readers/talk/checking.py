@@ -5,12 +5,10 @@ server computes only the reply and the question. Nothing of the reply changes bu
 line that says the same; what nothing says is marked by whoever shows it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
@@ -19,11 +17,9 @@ from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, 
 from graph.readers.talk.prompt import Content, messages
 from graph.replies.card import THE_USER
 from graph.state import CITATION as NUMBER
+from graph.state import Services, Stopped, until
 from graph.understanding import markup, sentences
 from memory.search.tokens import words
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 MOST_SENTENCES = 30
 """Sentences of a reply that are compared, from its beginning: what is longer is a story, or code."""
@@ -92,8 +88,14 @@ def _after_numbers(line: str, start: int) -> int:
     return start + len(line[start:]) - len(line[start:].lstrip())
 
 
-async def check(model: BaseChatModel, content: Content, reply: str, cited: Sequence[int]) -> tuple[Checked, Completion]:
-    """What of a reply is supported, and what it cost to ask. The reply cites the lines of these numbers as 1, 2, ..."""
+async def check(
+    services: Services, content: Content, reply: str, cited: Sequence[int], size: int
+) -> tuple[Checked, Completion]:
+    """What of a reply is supported, and what it cost to ask, `size` tokens if it is stopped.
+
+    The reply cites the lines of these numbers as 1, 2, ...
+    """
+    assert services.model is not None
     listed = list(dict.fromkeys(sentences_of(reply)))[:MOST_SENTENCES]
     replies: list[Completion] = []
     user = quoted(content.user) if content.user else THE_USER
@@ -104,7 +106,10 @@ async def check(model: BaseChatModel, content: Content, reply: str, cited: Seque
         ("human", TASK.format(sentences=numbered, user=user)),
     ]
     try:
-        found = await ask_for_json(model, said, FactsReply, replies, max_tokens=CHECK_TOKENS)
+        asked = ask_for_json(services.model, said, FactsReply, replies, max_tokens=CHECK_TOKENS)
+        found = await until(services.stop, asked)
+    except Stopped:
+        return Checked(fault="stopped"), Completion("", size)
     except (ModelFailed, UnusableReply) as fault:
         return Checked(fault=str(fault)), sum(replies, Completion(""))
     unsupported, sources = [], []

@@ -3,14 +3,11 @@
 Of a long line, only the passages that matter are shown: it holds several things, most of them of no use.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,13 +18,11 @@ from graph.understanding.classifier import MattersClassifier
 from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from memory.bank.queries.told import known_facts, name_told, upcoming
+from memory.embedding.embedder import Embedder, Vectors
 from memory.search.scoring import Scores, SearchSettings, mix
 from memory.search.searcher import View
 from memory.search.tokens import content_terms
 from memory.types import QUESTION, Memory
-
-if TYPE_CHECKING:
-    from memory.embedding.embedder import Embedder, Vectors
 
 ALWAYS_TOKENS, PLAN_TOKENS, FACT_TOKENS, EARLIER_TOKENS = 350, 150, 250, 700
 """Tokens of what matters whatever is said, of plans, of facts, and of earlier lines: 1,450 in all, so that a prompt has
@@ -69,7 +64,7 @@ _ENDS = re.compile(r"(?<=[.!?…。！？])\s*(?=[^\s.!?…。！？])|\n+")  # 
 MOST_KEPT = 20_000
 """Vectors that are kept: some 30 MB."""
 
-Fit = Callable[[Sequence[str], "Vectors"], Scores]
+Fit = Callable[[Sequence[str], Vectors], Scores]
 """How well passages fit, shape (n,), by their words and their vectors, (n, dimensions)."""
 
 IsNew = Callable[[Memory], bool]

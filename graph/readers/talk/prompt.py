@@ -6,16 +6,14 @@ example dialogue and the turns of the chat, and at last the day, the earlier lin
 it was typed. Card, facts and lines are in JSON strings: they are data.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
+from graph.models.calls import Messages
 from graph.models.json_replies import quoted
 from graph.replies.card import THE_USER, example_turns, introduce
 from graph.state import USER, Ask
@@ -26,9 +24,6 @@ from memory.bank.relations import name_user
 from memory.dates.expressions import describe_span, describe_time
 from memory.formatting import format_day
 from memory.types import SEMANTIC, Memory
-
-if TYPE_CHECKING:
-    from graph.models.calls import Messages
 
 LINE_CHARACTERS = 1_000
 """Most characters of one line: of a text without the end of a sentence."""

@@ -10,20 +10,19 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream_reply
 from graph.models.faults import UnknownModel
 from graph.models.json_replies import REASONING
 from graph.models.limits import recites, without_loop
-from graph.models.local_model import LocalModel
+from graph.models.local_model import runs_on_cpu
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, count_tokens
 from graph.readers.counting.intervals import asks_interval
 from graph.readers.talk.checking import Checked, check, cite
 from graph.readers.talk.known import gather
 from graph.readers.talk.prompt import INSTRUCTION, TEMPLATE_MARK, Content, messages
-from graph.state import Citation, ReaderInput, ReaderOutput, Reading, Services, Stopped, Token, TraceLine, drop, until
+from graph.state import Citation, ReaderInput, ReaderOutput, Reading, Stopped, Token, TraceLine, drop, until
 from graph.understanding import markup
 from memory.formatting import without_folders
 from memory.types import Hit
@@ -148,10 +147,10 @@ async def speak(reader_input: ReaderInput, outdated: Sequence[int], write: Write
     if not shown.text and not services.stop.is_set():
         raise ModelFailed("The chat model gave no usable reply (nothing was left without the marks of its template)")
     answer, checked, cost = shown.text, Checked(), Completion("")
-    checks = settings.check == "model" or (settings.check == "auto" and not _is_on_cpu(model))
+    checks = settings.check == "model" or (settings.check == "auto" and not runs_on_cpu(model))
     if checks and answer and not reply.cut and not notices:
         write(Token("", is_last=True))
-        checked, cost = await _compare(services, content, shown, size)
+        checked, cost = await check(services, content, shown.text, shown.cited, size)
         notices += [UNCHECKED] if checked.fault else []
         answer = cite(answer, checked.sources, shown.cited)
     if reply.cut:
@@ -193,22 +192,13 @@ def _trace_line(content: Content, reading: Reading, size: int, cost: Completion)
     return TraceLine("read", f"{without_folders(reading.by)}, {reading.outcome}", figures)
 
 
-async def _compare(services: Services, content: Content, shown: StreamedReply, size: int) -> tuple[Checked, Completion]:
-    """What of a reply the lines support, and what it cost to ask, at least `size` tokens if it is stopped."""
-    assert services.model is not None
-    try:
-        return await until(services.stop, check(services.model, content, shown.text, shown.cited))
-    except Stopped:
-        return Checked(fault="stopped"), Completion("", size)
-
-
 def _content(reader_input: ReaderInput, outdated: Sequence[int]) -> tuple[Content, int, list[str]]:
     """What the prompt is made of, as much as fits; see `fit`. What is left out of the chat may be found again."""
     ask, message, services = reader_input.ask, reader_input.message, reader_input.services
     model, most = services.model, services.settings.reply_tokens
     assert model is not None
     room = (context_length(model) or UNKNOWN_CONTEXT) - most
-    share = min(1.0, max(room, CPU_TOKENS) / USUAL_TOKENS, CPU_TOKENS / USUAL_TOKENS if _is_on_cpu(model) else 1.0)
+    share = min(1.0, max(room, CPU_TOKENS) / USUAL_TOKENS, CPU_TOKENS / USUAL_TOKENS if runs_on_cpu(model) else 1.0)
     content, size, notices = fit(gather(reader_input, outdated, share), model, most)
     left = len(content.turns)
     if left < len(ask.dialogue):
@@ -218,7 +208,7 @@ def _content(reader_input: ReaderInput, outdated: Sequence[int]) -> tuple[Conten
     asks = message.classes.is_question and message.classes.asks_memory
     together = asks and (message.classes.asks_many or asks_interval(message.question.text)) and len(content.lines) > 1
     # On this CPU, notes would take longer than the reply.
-    return replace(content, notes=together and not _is_on_cpu(model)), size, notices
+    return replace(content, notes=together and not runs_on_cpu(model)), size, notices
 
 
 async def _ask(model: BaseChatModel, content: Content, shown: StreamedReply, name: str, most: int) -> Completion:
@@ -263,10 +253,6 @@ def fit(content: Content, model: BaseChatModel, reply_tokens: int) -> tuple[Cont
     return content, size, notices
 
 
-def _is_on_cpu(model: BaseChatModel) -> bool:
-    return isinstance(model, LocalModel) and model.weights.on_cpu
-
-
 def _before_template_mark(text: str) -> str:
     """The text before the first mark that ends a turn; marks before any word are left out, and those in code stay."""
     kept = ""
@@ -282,10 +268,5 @@ def _before_template_mark(text: str) -> str:
 
 def _without_recited_lines(text: str) -> str:
     lines = text.split("\n")
-    kept = [line for line in lines if not _is_recited(line)]
+    kept = [line for line in lines if not recites(line, INSTRUCTION)]
     return text if len(kept) == len(lines) else "\n".join(kept).lstrip()
-
-
-@lru_cache(maxsize=256)  # with each piece of a reply, all its lines are looked at again
-def _is_recited(line: str) -> bool:
-    return recites(line, INSTRUCTION)
