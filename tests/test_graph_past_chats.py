@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from graph.assistant import Assistant
+from graph.models.registry import chat_model
 from graph.nodes.persist import title_of
 from graph.replies.facts import state_fact
 from graph.state import Ask, Services
@@ -25,7 +26,7 @@ from graph.tab.chats import (
     without_forgotten,
 )
 from graph.tab.evidence import render_last_sources, render_sources_of
-from graph.tab.messages import NO_REPLY, Chat, notice, user_bubble
+from graph.tab.messages import NO_REPLY, Chat, PastAnswer, notice, user_bubble
 from graph.tab.personas import SAMPLE, introduce, own_assistant
 from memory import ingest
 from memory.bank import journal
@@ -37,6 +38,7 @@ from memory.exporting import export
 from memory.forgetting.forget import forget_memories
 from memory.search.indexer import Indexer
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
+from support.chat_server import ChatServer
 
 NOW = datetime(2024, 7, 1, 10, tzinfo=UTC)
 
@@ -416,6 +418,18 @@ def test_an_import_into_my_memory_is_read_and_continued_as_a_past_chat(services:
     assert whole.bubbles[2].text == "I painted the boat green."
     assert len(take_back(bank, whole, 2).bubbles) == 2
     assert ingest.ingest(bank, tmp_path / "_chat.txt", persona=str(own.id), user="Noor").histories[0].stored.turns == 0
+    boat = next(memory for memory in bank.memories(own.id) if memory.text == "My boat is called Reiher.")
+    assert boat.speaker == "You"
+    card = render_sources_of(bank, own.id, 1, PastAnswer("", ((1, boat.id, ""),)))
+    assert "You" in card
+    assert "Noor" not in card
+    assert "Lena Brandt" in card
+    with ChatServer("Reiher.") as server:
+        speaking = Assistant(services).reading_with(chat_model(server.model()), server.model(), "auto")
+        speaking.ask(Ask(own, "What is my boat called?", NOW, "b", remember=False))
+        shown = server.requests[0]["messages"][-1]["content"]
+    assert 'Wednesday, 1 May 2024, "the user":\n[1] "My boat is called Reiher."' in shown
+    assert "Noor" not in shown
     iris = bank.create_persona(PersonaDraft("Iris", kept_apart=False))
     answer = (
         Assistant(services).ask(Ask(iris, "What is my boat called?", datetime(2024, 6, 1, tzinfo=UTC), "i")).reading
