@@ -108,8 +108,7 @@ class ChatTab:
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, self.chat, opened, **PRIVATE)
         chosen = self.chats.list.select(self.open_past_chat, self.chat, opened, **PRIVATE)
-        returned = [self.chat, self.trace.found, self.chats.search]
-        tab.select(self.refresh, returned, [*shown, *self.box.suggestions], **PRIVATE)
+        tab.select(self.refresh, [self.chat, self.trace.found, self.chats.search], fresh, **PRIVATE)
         self.chats.deleted.change(self.leave_chat, [self.chat, self.chats.deleted], fresh, **PRIVATE)
         self.sources.select(self.show_sources, self.chat, self.sources, **PRIVATE)
         # A dropdown also sends "input" when the keyboard only passes through it.
@@ -195,8 +194,8 @@ class ChatTab:
         if persona is None:
             return UNCHANGED
         about = {} if chat.bubbles else {self.box.bubbles: gr.update(placeholder=describe_persona(self.bank, persona))}
-        beside = {**self.box.suggest(self.bank, persona), **self.chats.show(chat, words)}
-        return {**about, **beside, **self._without_forgotten(chat, found)}
+        about |= {**self.box.suggest(self.bank, persona), **self.chats.show(chat, words)}
+        return {**about, **self._without_forgotten(chat, found)}
 
     def _without_forgotten(self, chat: Chat, found: Sequence[int]) -> Update:
         """Show the chat without what was forgotten, if any of it was, or of what was `found` for its last answer."""
