@@ -48,8 +48,8 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
         PublicApi(assistant, background.indexer, background.learner).add_to_page()
         gr.HTML(render("page_header.html", logo=LOGO.as_posix(), user=user, demo=settings.demo), padding=False)
         with gr.Tabs(elem_classes="memoir-tabs"):
-            with gr.Tab("Chat", id="chat"):
-                chat = ChatTab(page, assistant, background.indexer, background.learner, choose_model=is_owner)
+            with gr.Tab("Chat", id="chat") as tab:
+                chat = ChatTab(page, tab, assistant, background.indexer, background.learner, choose_model=is_owner)
             with gr.Tab("Memory", id="memory") as tab:
                 MemoryTab(
                     services.bank, lambda: assistant.services.searcher, tab, chat.persona, chat.new_persona.created

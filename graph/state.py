@@ -44,7 +44,8 @@ class Ask:
     was chosen for this message (by a benchmark), and any of it may be brought up. With `only_found`, nothing else that
     the bank holds may answer (in a benchmark of reading). `with_choices` is the question as a
     chat model is shown it, if it has choices (in a benchmark); it is searched for by `text`. `turn_id` identifies the
-    message in the bank, so that it is stored only once.
+    message in the bank, so that it is stored only once. Where it is answered again, `earlier` is the reply that it had
+    before, which is kept if no other comes.
     """
 
     persona: Persona
@@ -59,6 +60,12 @@ class Ask:
     with_choices: str = ""
     stores: Mapping[Store, float] | None = None
     turn_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    earlier: Reading | None = None
+
+    @property
+    def reply_id(self) -> str:
+        """What identifies the reply to it in the bank."""
+        return f"{self.turn_id} reply"
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,6 +219,34 @@ def test_a_memory_is_read_with_its_source_and_forgotten_for_good(screen: Screen)
     expect(table.locator("[data-memory]", has_text="My cat is called Comma, because her tail")).to_have_count(0)
 
 
+def test_what_was_forgotten_leaves_the_open_chat_with_its_source(screen: Screen) -> None:
+    page, chat = screen.page, screen.page.locator("#chat")
+    screen.make_persona("Odile")
+    screen.ask("My locker code is 4417.")
+    screen.ask("I keep bees behind the shed.")
+    assert "4417" in screen.ask("What is my locker code?")
+    expect(page.locator("#sources")).to_contain_text("4417")
+    screen.open("how")
+    expect(page.locator("#how")).to_contain_text("4417")
+    screen.memory()
+    page.locator("#memory-kind input").click()
+    page.get_by_role("option", name="Conversation", exact=True).click()
+    page.locator("#memory-list [data-memory]", has_text="4417").click()
+    page.locator("#memory-forget").click()
+    page.locator("#memory-forget-sure").click()
+    expect(page.locator("#memory-result")).to_contain_text("no traces left in the file", timeout=SLOW)
+    page.get_by_role("tab", name="Chat").click()
+    expect(chat.locator(".user.message")).to_have_count(1, timeout=SLOW)
+    expect(chat).not_to_contain_text("4417")
+    expect(page.locator("#sources")).not_to_contain_text("4417")
+    expect(page.locator("#past-chats")).not_to_contain_text("4417")
+    expect(page.locator("#how")).to_contain_text("No answer yet")
+    screen.asked = 1
+    screen.ask("What is my locker code?")
+    expect(chat).not_to_contain_text("4417")
+    assert not screen.faults
+
+
 def test_a_memory_is_edited_pinned_and_all_of_it_undone(screen: Screen) -> None:
     table, page = screen.memory(), screen.page
     page.locator("#memory-search textarea, #memory-search input").fill("paper conservator")

@@ -306,6 +306,37 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
 
 
 @pytest.mark.slow
+def test_whoever_stops_a_second_answer_keeps_the_first(app: App, screen: Screen) -> None:
+    def one_answer(request: dict) -> str | Half:
+        if "Reply with JSON only" in request["messages"][-1]["content"]:
+            return json.dumps({"facts": []})
+        asked.append(request)
+        return "Seven hives, then." if len(asked) == 1 else Half("", "stall")
+
+    asked: list[dict] = []
+    with ChatServer(one_answer) as server:
+        screen.make_persona("Uma")
+        choose(screen, server.model())
+        screen.ask("I keep seven hives behind the shed.")
+        again, stop = screen.page.get_by_label("Retry", exact=True).last, screen.page.locator("#composer .stop-button")
+        again.click()
+        expect(stop).to_be_visible(timeout=SLOW)
+        while len(asked) < 2:
+            screen.page.wait_for_timeout(50)
+        stop.click()
+        expect(screen.page.locator("#composer .submit-button")).to_be_visible(timeout=SLOW)
+        for _ in range(2):  # as it is shown, and as it is read from the bank
+            expect(screen.page.locator("#chat .user.message")).to_have_count(1)
+            expect(screen.page.locator("#chat .bot.message")).to_have_count(1)
+            expect(screen.page.locator("#chat .bot.message")).to_contain_text("Seven hives, then.")
+            screen.page.reload()
+    bank = Bank(app.home / "bank.db")
+    (chat,) = bank.sessions(bank.persona("Uma").id)
+    said = [turn.text for turn in bank.turns(chat.persona_id, chat.id)]
+    assert said == ["I keep seven hives behind the shed.", "Seven hives, then."]
+
+
+@pytest.mark.slow
 def test_the_next_message_can_be_sent_while_a_reply_is_only_compared_with_the_memories(screen: Screen) -> None:
     def slow_to_compare(request: dict) -> str | Half:
         said = [message["content"] for message in request["messages"]]

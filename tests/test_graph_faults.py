@@ -11,7 +11,7 @@ from graph.__main__ import main
 from graph.assistant import Assistant
 from graph.models.hosted import model as hosted
 from graph.models.registry import chat_model
-from graph.state import Token
+from graph.state import Reading, Token
 from support.chat_server import Broken, ChatServer, Half, Refusal
 from support.event_stream import events_of, events_until
 from support.model_reader import QUESTION, adopted, reading_with
@@ -121,6 +121,17 @@ def test_who_stops_an_answer_keeps_what_they_said_and_nothing_of_the_reply(marlo
         assert not any("greyhound greyhound" in text for text in told)
         assert assistant.ask(marlow.asks(QUESTION)).reading.answer == "A greyhound."
         assert reply.then == "stall" or server.left.wait(10)  # the request was ended, not only forgotten
+
+
+def test_who_stops_a_second_answer_keeps_the_first_and_what_the_message_corrected(marlow, monkeypatch):
+    monkeypatch.setattr(hosted, "TIMEOUT_SECONDS", 20)
+    marlow.say("My exam is on 4 August.")
+    with ChatServer(Half("", "stall")) as server:
+        assistant = Assistant(reading_with(marlow, server, method="direct"))
+        ask = replace(marlow.asks("The exam is on 11 August, not 4 August."), earlier=Reading("The 11th, then."))
+        events_until(assistant, ask, lambda event: getattr(event, "node", "") == "time_filter")
+    assert [turn.text for turn in turns_of(marlow)[-2:]] == [ask.text, "The 11th, then."]
+    assert "11 August" in marlow.again().say("When is my exam?").reading.answer
 
 
 def test_two_messages_at_once_are_both_answered_and_stored_whole(marlow):

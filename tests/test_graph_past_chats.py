@@ -1,28 +1,44 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from graph.assistant import Assistant
+from graph.models.registry import chat_model
 from graph.nodes.persist import title_of
 from graph.replies.facts import state_fact
 from graph.state import Ask, Services
 from graph.tab.chat_box import coming_up, describe_persona
 from graph.tab.chat_list import render_chats
-from graph.tab.chats import build_ask, find_place, open_new, resume, take_back, user_places, wait_until_ready
+from graph.tab.chats import (
+    build_ask,
+    earlier_replies,
+    find_place,
+    given_reply,
+    open_new,
+    resume,
+    take_back,
+    user_places,
+    wait_until_ready,
+    without_forgotten,
+)
 from graph.tab.evidence import render_last_sources, render_sources_of
-from graph.tab.messages import Chat, user_bubble
+from graph.tab.messages import NO_REPLY, Chat, PastAnswer, notice, user_bubble
 from graph.tab.personas import SAMPLE, introduce, own_assistant
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
+from memory.bank.corrections import mark_wrong
 from memory.bank.queries.chats import change_chat, find_chat, last_chat, memories_of_chat, past_chats
 from memory.bank.queries.told import facts_told
 from memory.exporting import export
+from memory.forgetting.forget import forget_memories
 from memory.search.indexer import BATCH, Indexer
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
+from support.chat_server import ChatServer
 
 NOW = datetime(2024, 7, 1, 10, tzinfo=UTC)
 
@@ -243,6 +259,67 @@ def test_the_last_message_is_taken_back_with_what_it_corrected_and_no_other(serv
     assert len(bank.turns(iris.id, past.id)) == 2
 
 
+def test_an_open_chat_loses_what_was_forgotten_and_keeps_the_rest(services: Services) -> None:
+    bank = services.bank
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    for text in ("My locker code is 4417.", "I keep bees behind the shed.", "What is my locker code?"):
+        Assistant(services).ask(Ask(iris, text, NOW, "a"))
+    past = find_chat(bank, "a")
+    assert past is not None
+    unkept = user_bubble("Not to be remembered.")
+    shown = resume(bank, past)
+    shown = replace(shown, bubbles=(*shown.bubbles, unkept, *notice(*NO_REPLY)), edited=2)
+    assert without_forgotten(bank, shown) == shown
+    (code,) = (memory for memory in bank.memories(iris.id) if memory.text == "My locker code is 4417.")
+    assert [memory_id for _, memory_id, _ in shown.answers[2].cited] == [code.id]
+    forget_memories(bank, iris.id, [code.id])
+    left = without_forgotten(bank, shown)
+    assert [bubble.text for bubble in left.bubbles if bubble.role == "user"] == [
+        "I keep bees behind the shed.",
+        "Not to be remembered.",
+    ]
+    assert left.bubbles[left.edited or 0].text == "I keep bees behind the shed."
+    assert "4417" not in str(left.bubbles)
+    assert "4417" not in render_last_sources(bank, left)
+    assert "4417" not in str(build_ask(bank, "And now?", left, None, remember=True).dialogue)
+
+
+def test_what_was_taken_back_is_neither_cited_nor_shown_as_remembered(services: Services) -> None:
+    bank = services.bank
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    for text in ("My locker code is 4417.", "What is my locker code?"):
+        Assistant(services).ask(Ask(iris, text, NOW, "a"))
+    past = find_chat(bank, "a")
+    assert past is not None
+    shown = resume(bank, past)
+    assert "4417" in render_last_sources(bank, shown)
+    for memory in bank.memories(iris.id):
+        mark_wrong(bank, iris.id, memory.id)
+    for each in (shown, without_forgotten(bank, shown)):
+        assert "no line that is still remembered" in render_last_sources(bank, each)
+    assert without_forgotten(bank, shown).bubbles[0].remembered == ()
+    assert len(without_forgotten(bank, shown).bubbles) == 4  # it was said all the same
+
+
+def test_an_earlier_reply_is_given_again_with_its_citations_if_they_are_there(services: Services) -> None:
+    bank = services.bank
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    for text in ("My locker code is 4417.", "What is my locker code?"):
+        Assistant(services).ask(Ask(iris, text, NOW, "a"))
+    past = find_chat(bank, "a")
+    assert past is not None
+    chat = replace(resume(bank, past), edited=2)
+    assert earlier_replies(chat, "Another question?") == ()
+    replies = earlier_replies(chat, "What is my locker code?")
+    reading = given_reply(bank, chat, replies)
+    assert reading is not None
+    assert ("4417" in reading.answer, len(reading.citations)) == (True, 1)
+    forget_memories(bank, iris.id, [reading.citations[0].memory.id])
+    reading = given_reply(bank, chat, replies)
+    assert reading is not None
+    assert reading.citations == ()
+
+
 def test_a_persona_without_a_first_message_opens_an_empty_chat(bank: Bank) -> None:
     assert open_new(bank, bank.create_persona(PersonaDraft("Iris")), None).bubbles == ()
     assert open_new(bank, bank.create_persona(PersonaDraft("Mo", first_message=" ")), None).bubbles == ()
@@ -343,6 +420,18 @@ def test_an_import_into_my_memory_is_read_and_continued_as_a_past_chat(services:
     assert whole.bubbles[2].text == "I painted the boat green."
     assert len(take_back(bank, whole, 2).bubbles) == 2
     assert ingest.ingest(bank, tmp_path / "_chat.txt", persona=str(own.id), user="Noor").histories[0].stored.turns == 0
+    boat = next(memory for memory in bank.memories(own.id) if memory.text == "My boat is called Reiher.")
+    assert boat.speaker == "You"
+    card = render_sources_of(bank, own.id, 1, PastAnswer("", ((1, boat.id, ""),)))
+    assert "You" in card
+    assert "Noor" not in card
+    assert "Lena Brandt" in card
+    with ChatServer("Reiher.") as server:
+        speaking = Assistant(services).reading_with(chat_model(server.model()), server.model(), "auto")
+        speaking.ask(Ask(own, "What is my boat called?", NOW, "b", remember=False))
+        shown = server.requests[0]["messages"][-1]["content"]
+    assert 'Wednesday, 1 May 2024, "the user":\n[1] "My boat is called Reiher."' in shown
+    assert "Noor" not in shown
     iris = bank.create_persona(PersonaDraft("Iris", kept_apart=False))
     answer = (
         Assistant(services).ask(Ask(iris, "What is my boat called?", datetime(2024, 6, 1, tzinfo=UTC), "i")).reading

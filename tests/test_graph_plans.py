@@ -3,13 +3,16 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import gradio as gr
 import pytest
 
 from graph.replies.phrases import MANNERS
 from graph.replies.recaps import say_plan
 from graph.tab.chat_box import coming_up
+from memory.bank import corrections
 from memory.bank.queries.told import count_known
-from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
+from memory.tab.memory_card import MemoryDetail
+from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 
 @pytest.fixture
@@ -74,6 +77,61 @@ def test_a_plan_is_not_brought_up_by_what_cancels_it(quill):
     quill.say("haircut on wednesday at 4")
     later = quill.again(now=quill.now + timedelta(days=1))
     assert "haircut" not in later.say("the haircut is cancelled btw").reading.answer
+
+
+@pytest.mark.parametrize(
+    "corrected",
+    ["the exam is on the 4th, not the 3rd", "no, it's on the 4th", "the exam is on thursday, not wednesday"],
+)
+@pytest.mark.parametrize(
+    "learned", [None, "The user has an exam on 3 July 2024.", "The user's exam is at the university."]
+)
+def test_a_plan_that_was_corrected_is_ahead_once_on_its_new_day(quill, learned, corrected):
+    quill.say("My exam is on Wednesday.")
+    if learned:
+        learn_event(quill, learned)
+    assert [said.partition(":")[0] for said in ahead(quill)] == ["Wednesday"]
+    quill.say(corrected)
+    assert [said.partition(":")[0] for said in ahead(quill)] == ["Thursday"]
+
+
+@pytest.mark.parametrize("learned", [None, "The user's exam is at the university."])
+def test_a_plan_whose_words_were_edited_is_ahead_once_on_the_day_that_they_name(quill, learned):
+    quill.say("My exam is on Wednesday.")
+    if learned:
+        learn_event(quill, learned)
+    bank, persona = quill.services.bank, quill.persona.id
+    (plan,) = bank.memories(persona, store="dialogue")
+    edited = corrections.edit(bank, replace(plan, text="My exam is on Thursday."))
+    assert ahead(quill) == ["Thursday: Your exam is on Thursday."]
+    corrections.undo(bank, persona)
+    assert [said.partition(":")[0] for said in ahead(quill)] == ["Wednesday"]
+    edited = corrections.edit(bank, replace(plan, text="My exam on Wednesday is in chemistry."))
+    assert edited.event == plan.event
+    assert len(ahead(quill)) == 1
+
+
+def test_a_plan_whose_day_was_edited_names_that_day(quill):
+    quill.say("My exam is on Wednesday.")
+    (plan,) = quill.services.bank.memories(quill.persona.id)
+    bank = quill.services.bank
+    with gr.Blocks():
+        detail = MemoryDetail(bank, gr.Dropdown())
+    detail.save_form(quill.persona.id, plan.id, plan.text, "4 July 2024", "")
+    assert ahead(quill) == ["Thursday: Your exam is on 4 July 2024."]
+
+
+def learn_event(chat, text):
+    """Let a chat model have learned an event of the last message: the same, in words of its own."""
+    bank, persona = chat.services.bank, chat.persona.id
+    (session,) = bank.sessions(persona)
+    turn = bank.turns(persona, session.id)[0]
+    (said,) = bank.memories(persona, store="dialogue")
+    event = MemoryDraft("event", text, said_at=turn.said_at, speaker="You", event=said.event)
+    again = TurnDraft(turn.speaker, turn.role, turn.text, turn.said_at, turn.said_text, turn.external_id)
+    learned = (LearnedMemory(event, (Quote(0, turn.text),)),)
+    stamps = (session.started_at, session.started_text, session.external_id)
+    bank.remember(persona, [SessionDraft((again,), *stamps, source="chat", learned=learned)])
 
 
 def test_what_is_taken_back_is_quoted_once_in_the_words_of_its_user(quill):

@@ -19,10 +19,10 @@ from graph.state import CITATION, USER, Ask, Revision
 from graph.understanding.parts import tells
 from graph.understanding.requests import Correction
 from graph.understanding.sentences import capitalise, split
-from graph.understanding.times import stated_time, times_in
+from graph.understanding.times import denied_times, stated_time, times_in
 from memory.search.quotes import contains
 from memory.search.tokens import content_terms, terms
-from memory.types import SEMANTIC, SUMMARY, Hit, LearnedMemory, Memory, MemoryDraft, Quote
+from memory.types import SEMANTIC, SUMMARY, Hit, LearnedMemory, Memory, MemoryDraft, Quote, TimeSpan
 
 if TYPE_CHECKING:
     from memory.bank.bank import Bank
@@ -62,7 +62,8 @@ def revise(parsed: Correction, ask: Ask, hits: Sequence[Hit], bank: Bank) -> Rev
         # "The dentist is on Friday, not Monday" says what it is about, too.
         named = frozenset((*content_terms(parsed.sentence), *terms(parsed.wrong)))
         own = (hit.memory for hit in hits if hit.memory.speaker == USER)
-        about = [m for m in own if len(named.intersection(terms(m.text))) >= LEAST_NAMED]
+        denied = {time.span for time in denied_times(parsed.sentence, ask.as_of)}
+        about = [m for m in own if len(named.intersection(terms(m.text))) + (m.event in denied) >= LEAST_NAMED]
         statements = _about_the_same(parsed, [*answered, *recent, *about])
 
     def derived(memory: Memory) -> Sequence[Memory]:
@@ -89,7 +90,7 @@ def correct(
 ) -> Revision | None:
     """Correct the first statement that the correction fits, and all memories from its turns."""
     for memory in _originals(statements, derived):
-        corrected = _correct_text(correction, memory)
+        corrected = _correct_text(correction, memory, now)
         if corrected and corrected != memory.text:
             known = [m for m in derived(memory) if m.retracted_at is None and m.attribute != SUMMARY]
             learned = tuple(_learn_again(correction, memory, corrected, known, now))
@@ -127,13 +128,15 @@ def retract(
     return Revision(old, "", retraction.sentence, retracted=taken) if taken else None
 
 
-def _correct_text(correction: Correction, memory: Memory) -> str:
-    """The corrected text of a memory; empty if the correction does not fit."""
+def _correct_text(correction: Correction, memory: Memory, now: datetime) -> str:
+    """The corrected text of a memory; empty if the correction, said now, does not fit."""
     right = correction.right
     if correction.wrong:
         wrong = _wrong_words(correction.wrong, memory)
-        put = _without_repetition(right, wrong[0], memory) if wrong else ""
-        return memory.text[: wrong.start()] + put + memory.text[wrong.end() :] if wrong else ""
+        if wrong is None:
+            return _replace_denied_time(correction, memory, now)
+        put = _without_repetition(right, wrong[0], memory)
+        return memory.text[: wrong.start()] + put + memory.text[wrong.end() :]
     if _FORMS["clause"].match(right):
         return _replace_sentence(right, memory)
     return _replace_same_kind(right, memory)
@@ -151,6 +154,18 @@ def _wrong_words(wrong: str, memory: Memory) -> re.Match[str] | None:
         if found and about.issuperset(content_terms(" ".join(words[end:]))):
             return found
     return None
+
+
+def _replace_denied_time(correction: Correction, memory: Memory, now: datetime) -> str:
+    """The text with the right time in place of the one that the correction denies in other words; empty without it.
+
+    "Friday" is wrong in "My exam is on Friday" if that Friday is the 4th and the exam is on the 11th, not the 4th.
+    """
+    denied, right = denied_times(correction.sentence, now), stated_time(correction.right, now)
+    places = [time for time in times_in(memory.text, memory.said_at) if time.span in {each.span for each in denied}]
+    if right is None or len(places) != 1:
+        return ""
+    return memory.text[: places[0].start] + right.text + memory.text[places[0].end :]
 
 
 def _without_repetition(right: str, wrong: str, memory: Memory) -> str:
@@ -220,10 +235,23 @@ def _learn_again(
         same = (m.id for m in known_facts if (m.store, m.attribute) == (fact.store, fact.attribute))
         right = replace(fact, said_at=now, valid_from=fact.valid_from or anchor)
         yield LearnedMemory(right, quotes, replaces=next(same, None))
+    gone, new = _changed_times(memory, corrected)
     for event in known:
-        text = _correct_text(correction, event) if event.store == "event" and not event.attribute else ""
+        text = _correct_text(correction, event, now) if event.store == "event" and not event.attribute else ""
         if text:
             yield LearnedMemory(_draft(event, text, now), quotes, replaces=event.id)
+        elif event.store == "event" and event.event in gone and len(new) == 1:
+            (span,) = new
+            moved = replace(_draft(event, event.text, now), event=span, event_text=new[span])
+            yield LearnedMemory(moved, quotes, replaces=event.id)
+
+
+def _changed_times(memory: Memory, corrected: str) -> tuple[frozenset[TimeSpan], dict[TimeSpan, str]]:
+    """The times that a memory names and its corrected text does not, and those that only that names, with its words."""
+    before, after = (
+        {time.span: time.text for time in times_in(text, memory.said_at)} for text in (memory.text, corrected)
+    )
+    return frozenset(before.keys() - after.keys()), {span: after[span] for span in after.keys() - before.keys()}
 
 
 def _draft(memory: Memory, text: str, now: datetime) -> MemoryDraft:

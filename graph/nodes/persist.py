@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graph.learning.corrections import revise
 from graph.learning.from_rules import learn_from_sentence, own_sentences
 from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
 from graph.understanding import acts
@@ -45,11 +45,15 @@ async def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:
 def persist_interrupted(state: TurnState, bank: Bank) -> None:
     """Store what the user said in a turn that was cancelled before `persist`, and nothing of the reply.
 
-    A message that was not parsed yet is kept as it is; what it states is learned once the chat is over.
+    A message that was not parsed yet is kept as it is; what it states is learned once the chat is over. What it
+    corrects is corrected, as an earlier reply to it, which stays, may say.
     """
-    ask = state["ask"]
-    if ask.remember and "stored" not in state:
-        bank.remember(ask.persona.id, [*opening(ask), exchange(ask, state.get("message"), None)])
+    ask, message = state["ask"], state.get("message")
+    if not ask.remember or "stored" in state:
+        return
+    parsed = message.correction if message else None
+    revision = revise(parsed, ask, state.get("hits", ()), bank) if parsed else None
+    bank.remember(ask.persona.id, [*opening(ask), exchange(ask, message, None, revision)])
 
 
 def opening(ask: Ask) -> list[SessionDraft]:
@@ -76,7 +80,7 @@ def title_of(text: str) -> str:
 def exchange(
     ask: Ask, message: Message | None, reply: Reading | None, revision: Revision | None = None
 ) -> SessionDraft:
-    """The exchange as a draft of its session; without a reply, or with an empty one, the user's turn alone.
+    """The exchange as a draft of its session; without a reply, or with an empty one, with the earlier one, if any.
 
     All that the user says becomes a memory, as typed; what it teaches depends on what it states. The reply becomes
     none: it repeats what was remembered. A message that only corrects something becomes none either: what it corrects
@@ -93,8 +97,9 @@ def exchange(
     said_text = ask.as_of.isoformat(timespec="seconds")  # with the zone, so that the speaker's own day is kept
     mine = TurnDraft(USER, "user", ask.text, ask.as_of, said_text, ask.turn_id, recallable, asks=asks)
     turns = [replace(mine, event=event.span, event_text=event.text) if event else mine]
-    if reply is not None and reply.answer:
-        theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, said_text, uuid.uuid4().hex)
+    reply = reply if reply is not None and reply.answer else ask.earlier
+    if reply is not None:
+        theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, said_text, ask.reply_id)
         relied_on = tuple(citation.memory.id for citation in reply.citations)
         turns.append(replace(theirs, recallable=False, cites=relied_on, unsupported=reply.unsupported))
     own = [sentence for statement in statements for sentence in own_sentences(statement)]

@@ -15,9 +15,8 @@ from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
 from graph.models.registry import NONE, chat_model_or_none
 from graph.state import Ask, Token, TraceLine
-from graph.tab import messages
+from graph.tab import chats, messages
 from graph.tab.chat_box import ChatBox, taught_by
-from graph.tab.chats import build_ask, take_back, user_places, wait_until_ready
 from graph.tab.evidence import TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from memory.bank import journal
@@ -137,42 +136,53 @@ class Answering:
 
     async def _answer(self, running: Running, choices: Choices) -> AsyncIterator[Update]:
         """Yield what a page shows while a message is answered, and at the end."""
-        chat, text, (as_of, forgetful, model_name, quantization) = running.chat, running.text, choices
+        as_of, forgetful, model_name, quantization = choices
         try:
-            if chat.edited is not None:
-                chat = running.chat = await to_thread(self._without, chat, chat.edited)
-            ask = await to_thread(build_ask, self.assistant.services.bank, text, chat, as_of, remember=not forgetful)
-            bubbles = (*messages.latest(chat.bubbles), messages.user_bubble(text, "" if forgetful else ask.turn_id))
             chosen = (model_name or NONE).strip() or NONE
             model = await to_thread(chat_model_or_none, chosen, quantization)
+            ask, bubbles, unanswered = await to_thread(self._begin, running, as_of, remember=not forgetful)
             assistant = self.assistant.reading_with(model, chosen, quantization)
             self.learner.use(assistant.services.model)
             hidden = dict.fromkeys((self.box.go_on, self.box.edited), gr.Button(visible=False))
-            begun = {**hidden, **await to_thread(self.show_place, chat)}
-            yield {
-                self.box.composer: messages.busy(ask.persona.name),
-                **begun,
-                **self._below(bubbles, messages.status("Thinking…")),
-            }
-            async for waiting in iterate_in_threadpool(wait_until_ready(assistant, self.indexer, ask.persona.id)):
+            begun = {**hidden, **await to_thread(self.show_place, running.chat)}
+            begun |= self._below(bubbles, messages.status("Thinking…"))
+            yield {self.box.composer: messages.busy(ask.persona.name), **begun}
+            async for waiting in iterate_in_threadpool(chats.wait_until_ready(assistant, self.indexer, ask.persona.id)):
                 yield self._below(bubbles, messages.status(waiting))
                 if running.stop.is_set():
                     break
-            async for update in self._write(assistant, ask, chat, bubbles, running):
+            async for update in self._write(assistant, ask, bubbles, running, unanswered):
                 yield update
         except Exception:  # whatever it was, the page must not wait for ever
-            restored = {self.box.bubbles: messages.shown(chat.bubbles), self.chat: chat}
-            yield {self.box.composer: messages.ready(text), **restored}
+            restored = {self.box.bubbles: messages.shown(running.chat.bubbles), self.chat: running.chat}
+            yield {self.box.composer: messages.ready(running.text), **restored}
             raise
         finally:
-            if self.running.get(chat.id) is running:
-                del self.running[chat.id]
+            if self.running.get(running.chat.id) is running:
+                del self.running[running.chat.id]
+
+    def _begin(self, running: Running, as_of: str | None, *, remember: bool) -> tuple[Ask, Sequence[Bubble], Chat]:
+        """The question to answer, the bubbles up to it, and the chat if it gets no answer.
+
+        What was forgotten leaves the chat, and so does what the message takes the place of.
+        """
+        bank, text = self.assistant.services.bank, running.text
+        before = running.chat = chats.without_forgotten(bank, running.chat)
+        shorter = replace(before, bubbles=before.bubbles[: before.edited])
+        ask = chats.build_ask(bank, text, shorter, as_of, remember=remember)  # first: it may be refused
+        if before.edited is not None:
+            running.chat = self._without(before, before.edited)
+        earlier = chats.earlier_replies(before, text)
+        ask = replace(ask, earlier=chats.given_reply(bank, before, earlier))
+        said = messages.user_bubble(text, ask.turn_id if remember else "")
+        bubbles = (*messages.latest(running.chat.bubbles), said)
+        return ask, bubbles, chats.keep_earlier(replace(running.chat, bubbles=bubbles), before, earlier, ask)
 
     async def _write(
-        self, assistant: Assistant, ask: Ask, chat: Chat, bubbles: Sequence[Bubble], running: Running
+        self, assistant: Assistant, ask: Ask, bubbles: Sequence[Bubble], running: Running, unanswered: Chat
     ) -> AsyncIterator[Update]:
-        """Yield the answer as it comes, then all of it, or that there is none."""
-        draft, event = "", None
+        """Yield the answer as it comes, then all of it; if there is none, the chat `unanswered`."""
+        chat, draft, event = running.chat, "", None
         async for event in assistant.stream(ask, running.stop):
             if isinstance(event, Answer) and event.reading.answer:
                 by_model = event.reading.by == assistant.services.settings.model
@@ -188,7 +198,8 @@ class Answering:
                 yield self._below(bubbles, messages.draft_bubble(draft))
             elif isinstance(event, TraceLine) and not draft and event.node in messages.STATUS:
                 yield self._below(bubbles, messages.status(status_after(event.node, assistant.services.model)))
-        yield self._end(replace(chat, bubbles=(*bubbles, *messages.notice(*messages.NO_REPLY))))
+        sources = await to_thread(render_last_sources, assistant.services.bank, unanswered)
+        yield {**self._end(unanswered), self.sources: sources}
 
     def _below(self, bubbles: Sequence[Bubble], last: Bubble) -> Update:
         return {self.box.bubbles: messages.shown([*bubbles, last])}
@@ -220,7 +231,7 @@ class Answering:
         chat = await self._end_check(chat)
         if chat.id in self.running:
             raise MemoirError(messages.STILL_ANSWERING)
-        if not (places := user_places(chat)):
+        if not (places := chats.user_places(chat)):
             return UNCHANGED
         text = messages.ready(chat.bubbles[places[-1]].text)
         shorter = await to_thread(self._without, chat, places[-1])
@@ -238,7 +249,7 @@ class Answering:
     ) -> AsyncIterator[Update]:
         """Answer the last message again, as if it had been edited; yield as `answer` does."""
         chat = await self._end_check(chat)
-        *_, last = user_places(chat)
+        *_, last = chats.user_places(chat)
         again, text = replace(chat, edited=last), chat.bubbles[last].text
         async for update in self.answer(text, again, as_of, forgetful, model_name, quantization, request):
             yield update
@@ -248,7 +259,7 @@ class Answering:
         chat = await self._end_check(chat)
         if chat.id in self.running:
             raise MemoirError(messages.STILL_ANSWERING)
-        place = user_places(chat)[int(event.message)]
+        place = chats.user_places(chat)[int(event.message)]
         shown = {self.box.composer: messages.ready(chat.bubbles[place].text), self.box.edited: gr.Button(visible=True)}
         return {self.chat: replace(chat, edited=place), **shown}
 
@@ -260,7 +271,7 @@ class Answering:
     def _without(self, chat: Chat, place: int) -> Chat:
         """The chat without its bubbles from a place on, which leave the memory, too."""
         with journal.requested_by("Chat tab"):
-            return take_back(self.assistant.services.bank, chat, place)
+            return chats.take_back(self.assistant.services.bank, chat, place)
 
     def _is_first_in_script(self, ask: Ask) -> bool:
         """Whether a message is the first of its chat in letters that the encoder does not know, and another does."""
@@ -275,18 +286,20 @@ class Answering:
             told = tuple(memory.text for memory in taught if memory.retracted_at is None)
             bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=told))
         number = len(chat.answers) + 1
-        given = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))
+        past = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))
         notice = messages.notice(messages.NOTE if by_model else messages.WITHOUT_MODEL, reading.notice)
-        if not by_model and set(notice) & set(chat.bubbles):
+        if not by_model and any(b.title and b.text == reading.notice for b in chat.bubbles):
             notice = messages.notice(messages.WITHOUT_MODEL, messages.AS_BEFORE)
         numbers = {c.number for c in reading.citations}
         reply = messages.answer_bubble(reading.answer, numbers, number, reading.unsupported)
-        bubbles = (*bubbles, reply, *notice) if by_model else (*bubbles, *notice, reply)
+        given = (reply, *notice) if by_model else (*notice, reply)
+        turn = answer.ask.reply_id if answer.stored else ""
+        bubbles = (*bubbles, *(replace(bubble, turn=turn) for bubble in given))
         if self._is_first_in_script(answer.ask):
             bubbles = (*bubbles, *messages.notice(messages.NOTE, messages.OTHER_SCRIPT))
         return {
-            **self._end(replace(chat, bubbles=bubbles, answers=(*chat.answers, given)), cut=reading.cut),
-            self.sources: render_sources_of(bank, answer.ask.persona.id, number, given, reading),
+            **self._end(replace(chat, bubbles=bubbles, answers=(*chat.answers, past)), cut=reading.cut),
+            self.sources: render_sources_of(bank, answer.ask.persona.id, number, past, reading),
             self.trace.answer: answer,
         }
 

@@ -4,13 +4,13 @@ from urllib.parse import urlencode
 
 import gradio as gr
 
-from graph.assistant import Assistant, prepare
+from graph.assistant import Answer, Assistant, prepare
 from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering, Running
 from graph.tab.chat_box import ChatBox, RememberedPanel, describe_persona
 from graph.tab.chat_list import ChatList
-from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, resume
+from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, resume, without_forgotten
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
@@ -38,7 +38,14 @@ class ChatTab:
     """The tab's components and what they do; other tabs follow its `persona` picker."""
 
     def __init__(
-        self, page: gr.Blocks, assistant: Assistant, indexer: Indexer, learner: Learner, *, choose_model: bool
+        self,
+        page: gr.Blocks,
+        tab: gr.Tab,
+        assistant: Assistant,
+        indexer: Indexer,
+        learner: Learner,
+        *,
+        choose_model: bool,
     ) -> None:
         self.assistant, self.indexer, self.learner = assistant, indexer, learner
         self.bank = assistant.services.bank
@@ -70,7 +77,7 @@ class ChatTab:
         self.answering = Answering(
             page, *services, self.box, self.chat, self.sources, self.timer, self.trace, self._where, running
         )
-        self._connect(page, self.answering)
+        self._connect(page, tab, self.answering)
 
     def _build_side(self, choose_model: bool) -> None:
         self.date_note = gr.HTML(padding=False, elem_id="date-note")
@@ -89,7 +96,7 @@ class ChatTab:
         self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
         self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
-    def _connect(self, page: gr.Blocks, answering: Answering) -> None:
+    def _connect(self, page: gr.Blocks, tab: gr.Tab, answering: Answering) -> None:
         shown = [self.chat, self.sources, self.place, *self.box.shown, *self.chats.shown, *self.trace.outputs]
         fresh = [self.as_of, self.forgetful, *self.box.suggestions, *shown]
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
@@ -100,6 +107,7 @@ class ChatTab:
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, self.chat, opened, **PRIVATE)
         chosen = self.chats.list.select(self.open_past_chat, self.chat, opened, **PRIVATE)
+        tab.select(self.refresh, [self.chat, self.trace.answer, self.chats.search], fresh, **PRIVATE)
         self.chats.deleted.change(self.leave_chat, [self.chat, self.chats.deleted], fresh, **PRIVATE)
         self.sources.select(self.show_sources, self.chat, self.sources, **PRIVATE)
         # A dropdown also sends "input" when the keyboard only passes through it.
@@ -176,8 +184,32 @@ class ChatTab:
         if past is None and chosen not in self.answering.running:
             raise MemoirError("This chat was forgotten.")
         if chosen == chat.id:
-            return UNCHANGED
+            return self._without_forgotten(chat, None) or UNCHANGED
         return self._leave_for(chat, past.persona_id if past else chat.persona_id, chosen)
+
+    def refresh(self, chat: Chat, answer: Answer | None, words: str) -> Update:
+        """Show the chat and what is known beside it as they are now, after another tab was open."""
+        if (persona := next((each for each in self.bank.personas() if each.id == chat.persona_id), None)) is None:
+            return UNCHANGED
+        about = {} if chat.bubbles else {self.box.bubbles: gr.update(placeholder=describe_persona(self.bank, persona))}
+        about |= {**self.box.suggest(self.bank, persona), **self.chats.show(chat, words)}
+        return {**about, **self._without_forgotten(chat, answer)}
+
+    def _without_forgotten(self, chat: Chat, answer: Answer | None) -> Update:
+        """Show the chat without what was forgotten, if any of it was, or of what was found for its last answer."""
+        if chat.id in self.answering.running:  # the next answer begins so
+            return {}
+        current = without_forgotten(self.bank, chat)
+        found = [hit.memory.id for hit in answer.hits] if answer else []
+        kept = self.bank.memories_by_id(chat.persona_id, found) if chat.persona_id else []
+        if current == chat and len(kept) == len(found):
+            return {}
+        return {
+            self.chat: current,
+            self.box.bubbles: messages.shown(current.bubbles),
+            self.sources: render_last_sources(self.bank, current),
+            **self.trace.clear(),
+        }
 
     def show_sources(self, chat: Chat, event: gr.EventData) -> Update:
         """Show the sources of an earlier answer."""

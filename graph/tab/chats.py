@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 
 from graph.assistant import Assistant
 from graph.replies.card import first_message
-from graph.state import CITATION, USER, Ask
+from graph.state import CITATION, USER, Ask, Citation, Reading
 from graph.tab import messages
 from graph.tab.chat_box import taught_by
+from graph.tab.evidence import still_remembered
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.personas import own_personas
 from memory.bank.bank import Bank
@@ -23,7 +25,7 @@ from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
 from memory.formatting import format_count, format_day
 from memory.search.indexer import BATCH, Indexer, count_pending
-from memory.types import Persona, Session, TurnDraft
+from memory.types import Persona, Session, Turn, TurnDraft
 
 FORGOTTEN = 0
 """No memory has this id: it stands for one that an answer cited and that is no more."""
@@ -71,11 +73,7 @@ def resume(bank: Bank, chat: Session) -> Chat:
     In an import, others have their names before them.
     """
     cited, name = citations(bank, chat.id), bank.persona(chat.persona_id).name
-    taught: dict[int, list[str]] = defaultdict(list)
-    is_own = chat.source == "chat" and chat.external_id
-    for memory in taught_by(bank, chat.persona_id, chat.external_id) if is_own else ():
-        if memory.retracted_at is None:
-            taught[min(memory.turn_ids)].append(memory.text)
+    taught = _taught_in(bank, chat) if chat.source == "chat" else {}
     bubbles: list[Bubble] = []
     answers: list[PastAnswer] = []
     question = ""
@@ -83,19 +81,87 @@ def resume(bank: Bank, chat: Session) -> Chat:
         if turn.role == "user":
             bubbles += _unanswered(bubbles)
             question = turn.text
-            said = messages.user_bubble(turn.text, turn.external_id)
-            bubbles.append(replace(said, remembered=tuple(taught[turn.id])))
+            said = messages.user_bubble(turn.text, _name(turn))
+            bubbles.append(replace(said, remembered=taught.get(turn.id, ())))
             continue
         is_of_other = chat.source == "import" and turn.speaker not in ("", name)
         if is_of_other or not question:  # the first message of the persona's card answers nothing
-            bubbles.append(messages.draft_bubble(f"{turn.speaker}: {turn.text}" if is_of_other else turn.text))
+            said = messages.draft_bubble(f"{turn.speaker}: {turn.text}" if is_of_other else turn.text)
+            bubbles.append(replace(said, turn=_name(turn)))
             continue
         numbers = cited.get(turn.id, {})
         ids = {**dict.fromkeys(map(int, CITATION.findall(turn.text)), FORGOTTEN), **numbers}
         answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in ids.items())))
-        bubbles.append(messages.answer_bubble(turn.text, numbers, len(answers), turn.unsupported))
+        answer = messages.answer_bubble(turn.text, numbers, len(answers), turn.unsupported)
+        bubbles.append(replace(answer, turn=_name(turn)))
     bubbles += _unanswered(bubbles)
     return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
+
+
+def _taught_in(bank: Bank, chat: Session) -> dict[int, tuple[str, ...]]:
+    """What each turn of a chat taught and is not taken back, by the id of the turn."""
+    taught: dict[int, tuple[str, ...]] = defaultdict(tuple)
+    for memory in taught_by(bank, chat.persona_id, chat.external_id) if chat.external_id else ():
+        if memory.retracted_at is None:
+            taught[min(memory.turn_ids)] += (memory.text,)
+    return taught
+
+
+def _name(turn: Turn) -> str:
+    """What a bubble calls its turn: by its source id or, in an import without ids, by its number in the bank."""
+    return turn.external_id or f"turn-{turn.id}"
+
+
+def without_forgotten(bank: Bank, chat: Chat) -> Chat:
+    """The chat without what was forgotten since the page showed it; its answers cite nothing that was."""
+    session = find_chat(bank, chat.id, chat.persona_id)
+    turns = {_name(turn): turn.id for turn in bank.turns(session.persona_id, session.id)} if session else {}
+    taught = _taught_in(bank, session) if session else {}
+    bubbles: list[Bubble] = []
+    edited = chat.edited
+    for place, bubble in enumerate(chat.bubbles):
+        bubbles += _unanswered(bubbles) if bubble.role == "user" else ()
+        edited = len(bubbles) if place == chat.edited else edited
+        if bubble.remembered:
+            bubble = replace(bubble, remembered=taught.get(turns.get(bubble.turn, 0), ()))
+        if not bubble.turn or bubble.turn in turns:
+            bubbles.append(bubble)
+    bubbles += _unanswered(bubbles)
+    shown = chat.answers[: max((bubble.answer for bubble in bubbles), default=0)]
+    known = still_remembered(bank, chat.persona_id, shown)
+    answers = (
+        replace(answer, cited=tuple(each if each[1] in known else (each[0], FORGOTTEN, "") for each in answer.cited))
+        for answer in shown
+    )
+    return replace(chat, bubbles=tuple(bubbles), answers=tuple(answers), edited=edited)
+
+
+def earlier_replies(chat: Chat, text: str) -> tuple[Bubble, ...]:
+    """What the chat shows below a message that is sent again as it was: the reply, with its notices."""
+    again, *below = chat.bubbles[chat.edited :] if chat.edited is not None else (None,)
+    is_same = again is not None and again.text == text
+    return tuple(takewhile(lambda bubble: bubble.role != "user", below)) if is_same else ()
+
+
+def given_reply(bank: Bank, chat: Chat, bubbles: Sequence[Bubble]) -> Reading | None:
+    """The reply among bubbles of a chat, with its citations if all that it cites is still there; None without one."""
+    reply = next((bubble for bubble in bubbles if bubble.answer), None)
+    if reply is None:
+        return None
+    answer = chat.answers[reply.answer - 1]
+    known = still_remembered(bank, chat.persona_id, [answer])
+    cited = sorted(answer.cited)
+    are_known = all(memory_id in known for _, memory_id, _ in cited)
+    citations = tuple(Citation(n, known[memory_id], quote, {}) for n, memory_id, quote in cited if are_known)
+    return Reading(reply.text, citations=citations, unsupported=reply.unsupported)
+
+
+def keep_earlier(chat: Chat, before: Chat, earlier: Sequence[Bubble], ask: Ask) -> Chat:
+    """A chat whose last message gets no reply, with the earlier replies, which were in the chat `before`."""
+    turn = ask.reply_id if ask.earlier and ask.remember else ""
+    kept = [replace(bubble, turn=turn) for bubble in earlier] or messages.notice(*messages.NO_REPLY)
+    answers = before.answers[: max((b.answer for b in earlier if b.answer), default=len(chat.answers))]
+    return replace(chat, bubbles=(*chat.bubbles, *kept), answers=answers)
 
 
 def _unanswered(bubbles: Sequence[Bubble]) -> list[Bubble]:
@@ -116,7 +182,7 @@ def take_back(bank: Bank, chat: Chat, place: int) -> Chat:
     gone, session = chat.bubbles[place:], find_chat(bank, chat.id, chat.persona_id)
     first = next((bubble.turn for bubble in gone if bubble.turn), "")
     turns = bank.turns(session.persona_id, session.id) if session and first else []
-    begin = next((n for n, turn in enumerate(turns) if turn.external_id == first), len(turns))
+    begin = next((n for n, turn in enumerate(turns) if _name(turn) == first), len(turns))
     if session and turns[begin:]:
         selection = Selection(turns=[turn.id for turn in turns[begin:]])
         forget_selected(bank, [session.persona_id], lambda db, persona_id: selection)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from html import escape
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from memory.formatting import STORE_NAMES, clip, format_count, format_day, memor
 from memory.search.scoring import FACTORS
 from memory.tab.memory_card import render_memory, render_sources
 from memory.tab.parts import PRIVATE, TEXTS, Update, empty_state, hint, new_figure, render, table
-from memory.types import STORES, Hit
+from memory.types import STORES, Hit, Memory
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -47,8 +47,7 @@ def render_sources_of(
     bank: Bank, persona_id: int, number: int, answer: PastAnswer, reading: Reading | None = None
 ) -> Markup:
     """Render the sources of an answer, or why it has none; the `reading` is that of the answer just given."""
-    ids = [memory_id for _, memory_id, _ in answer.cited]
-    by_id = {memory.id: memory for memory in bank.memories_by_id(persona_id, ids)}
+    by_id = still_remembered(bank, persona_id, [answer])
     cards = [
         {
             "number": n,
@@ -61,6 +60,13 @@ def render_sources_of(
     ]
     reason = _explain_no_sources(answer, reading)
     return render("answer_sources.html", question=answer.question, number=number, cards=cards, reason=reason)
+
+
+def still_remembered(bank: Bank, persona_id: int | None, answers: Sequence[PastAnswer]) -> dict[int, Memory]:
+    """The memories that answers cite, by id, without those that were forgotten or taken back; corrected ones stay."""
+    ids = [memory_id for answer in answers for _, memory_id, _ in answer.cited]
+    cited = bank.memories_by_id(persona_id, ids) if persona_id is not None and ids else []
+    return {memory.id: memory for memory in cited if memory.retracted_at is None or memory.superseded_by is not None}
 
 
 def render_last_sources(bank: Bank, chat: Chat) -> Markup:

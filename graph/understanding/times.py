@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
-from memory.dates.expressions import TimeExpression, describe_span, find_times
+from memory.dates.expressions import TimeExpression, describe_span, find_times, sole_time
 from memory.formatting import format_day
 from memory.search.scoring import FADE_AFTER
 from memory.types import SEMANTIC, Memory, TimeSpan
@@ -53,8 +53,7 @@ def stated_time(text: str, said_at: datetime | None) -> TimeExpression | None:
 
     A guess ("recently") or an open stretch ("before May") is no date for it, and one of two is none for the whole.
     """
-    dated = [time for time in times_in(text, said_at) if time.sure and time.relation == "in"]
-    return dated[0] if len({time.span for time in dated}) == 1 else None
+    return sole_time(times_in(text, said_at))
 
 
 def when_happened(memory: Memory, named: Sequence[TimeExpression], *, unambiguous: bool = False) -> Occurrence | None:

@@ -16,8 +16,9 @@ from memory.bank import facts, journal, rows
 from memory.bank.bank import Bank
 from memory.bank.queries.memories import known_to, memories_by_id
 from memory.bank.rows import clean, insert, next_id
+from memory.dates.expressions import find_times, sole_time
 from memory.errors import MemoirError
-from memory.types import Memory
+from memory.types import EPISODIC, Memory
 
 SQL = named_queries(__file__)
 
@@ -45,7 +46,8 @@ class Change:
 def edit(bank: Bank, to: Memory) -> Memory:
     """Replace a memory with a new version; what was learned from the old words alone becomes stale.
 
-    Of the memory `to`, its text, when it happened, and from when to when it holds are taken.
+    Of the memory `to`, its text, when it happened, and from when to when it holds are taken. Where only the text was
+    edited, the time that it names now is when it happened.
 
     Raises:
         MemoirError: the text is empty, it ends before it begins, or the memory was changed or forgotten meanwhile.
@@ -62,6 +64,7 @@ def edit(bank: Bank, to: Memory) -> Memory:
         key = old["key"] if text == old["text"] else text
         changed = {"text": text, **rows.key_columns(old["speaker"], key)}
         if text != old["text"]:
+            to = _dated_anew(to, old)
             changed |= rows.relation_columns(replace(rows.memory_draft(old), text=text, relation=None))
         timed = {
             **rows.event_columns(to.event),
@@ -76,6 +79,13 @@ def edit(bank: Bank, to: Memory) -> Memory:
         facts.supersede(db, new_id)
         _record(db, to.persona_id, "edit", to.id, new_id, touched)
         return memories_by_id(db, to.persona_id, [new_id])[0]
+
+
+def _dated_anew(to: Memory, old: Mapping[str, Any]) -> Memory:
+    """An edited memory with the one time that its words name, if its own is as it was in the `old` row."""
+    was = rows.memory_draft(old).event
+    named = sole_time(find_times(to.text, to.said_at)) if to.said_at and to.store in EPISODIC else None
+    return replace(to, event=named.span, event_text=named.text) if named and to.event == was else to
 
 
 def mark_wrong(bank: Bank, persona_id: int, memory_id: int) -> None:

@@ -173,11 +173,11 @@ def turn(row: Row) -> Turn:
 def memory(row: Row) -> Memory:
     """A row of `memories` with `turn_ids`, its sources joined by commas, and `said_text` of the first of them.
 
-    Where there is a `told_to`, the user said it, whatever an imported history calls them.
+    What the user said is `by_user`, and so is what was `told_to` another persona, whatever an import calls the user.
     """
     told_to, stated = row["told_to"] or "", relation(row)
     changed: dict[str, Any] = {"said_at": parse_time(row["said_at"], row["said_text"])}
-    if told_to:
+    if told_to or row["by_user"]:
         changed["speaker"] = YOU
         stated = replace(stated, head=YOU) if stated and stated.head == row["speaker"] else stated
     return Memory(

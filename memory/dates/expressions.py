@@ -5,6 +5,7 @@ README.md defines what each expression means, and says why no library reads them
 
 import re
 from calendar import monthrange
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -73,6 +74,12 @@ def find_times(text: str, anchor: datetime) -> tuple[TimeExpression, ...]:
         if expression:
             expressions.append(expression)
     return tuple(expressions)
+
+
+def sole_time(times: Iterable[TimeExpression]) -> TimeExpression | None:
+    """The one time of what a text tells. A guess or an open stretch is none, and one of two is none for the whole."""
+    dated = [time for time in times if time.sure and time.relation == "in"]
+    return dated[0] if len({time.span for time in dated}) == 1 else None
 
 
 def _express(text: str, phrase: Phrase, now: datetime, zone: tzinfo, edge: int) -> TimeExpression | None:

@@ -13,7 +13,8 @@ from markupsafe import Markup
 from memory.bank import corrections
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import select_memories
-from memory.dates.expressions import describe_span
+from memory.bank.relations import YOU
+from memory.dates.expressions import describe_span, find_times
 from memory.forgetting import forget
 from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, memory_date, parse_date
 from memory.tab.parts import PRIVATE, TEXTS, Confirm, Update, empty_state, render
@@ -89,13 +90,17 @@ def render_origin(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
 
 def render_sources(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
     """Render the conversations that a memory comes from, its source turns marked; the earliest first."""
+    is_own = not bank.persona(memory.persona_id).kept_apart
     turns = bank.sources(memory.persona_id, memory.id)
     quotes, cited = bank.quotes(memory.persona_id, memory.id), {turn.id for turn in turns}
     first_turns = list({turn.session_id: turn for turn in reversed(turns)}.values())[::-1]
     transcripts = [
         render_transcript(
             bank.session(memory.persona_id, turn.session_id),
-            bank.turns(memory.persona_id, turn.session_id, around=turn.position, reach=reach),
+            [
+                replace(line, speaker=YOU) if is_own and line.role == "user" else line
+                for line in bank.turns(memory.persona_id, turn.session_id, around=turn.position, reach=reach)
+            ],
             cited,
             quotes,
         )
@@ -264,14 +269,20 @@ def _changed(memory_id: int) -> Changed:
 
 
 def _edited(memory: Memory, text: str, since: str, until: str) -> Memory:
-    """The memory as the form describes it; a date that was not edited keeps its time of day."""
+    """The memory as the form describes it; a date that was not edited keeps its time of day.
+
+    A date that was edited stands in the text, too, if that was not.
+    """
     before = replace(memory, text=text)
     if memory.store in SEMANTIC:
         return replace(before, valid_from=_start(since, before.valid_from), valid_to=_start(until, before.valid_to))
     if memory.event is not None and since.strip() == describe_span(memory.event):
         return before
-    span = parse_date(since)
-    return replace(before, event=span, event_text=since.strip() if span else "")
+    span, when = parse_date(since), since.strip()
+    old = [time for time in find_times(text, memory.said_at) if time.span == memory.event] if memory.said_at else []
+    if span and text == memory.text and len(old) == 1:
+        before = replace(before, text=text[: old[0].start] + when + text[old[0].end :])
+    return replace(before, event=span, event_text=when if span else "")
 
 
 def _start(typed: str, before: datetime | None) -> datetime | None:

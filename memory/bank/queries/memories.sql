@@ -3,7 +3,8 @@
 SELECT m.*, t.said_text, (SELECT group_concat(turn_id) FROM sources WHERE memory_id = m.id) AS turn_ids,
     (SELECT min(coalesce(b.taken_back, b.valid_to)) FROM rests_on r JOIN memories b ON b.id = r.basis_id
      WHERE r.memory_id = m.id) AS stale_since,
-    (SELECT name FROM personas WHERE id = m.persona_id AND id <> :persona) AS told_to
+    (SELECT name FROM personas WHERE id = m.persona_id AND id <> :persona) AS told_to,
+    t.role = 'user' AND t.speaker = m.speaker AND (SELECT NOT kept_apart FROM personas WHERE id = m.persona_id) AS by_user
 FROM memories m
 LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = m.id)
 
@@ -15,12 +16,15 @@ LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = 
 -- name: is_plan
 -- Whether a memory `m` is of a time that was ahead when it was told ("tonight", said at night, was not) and is not over
 -- at `:at`. Of a turn and the event that was learned from it, the event is, or what replaced that; neither, if the event
--- was marked wrong.
+-- was marked wrong. No event is that was learned from a statement which was edited and tells another time now.
 (m.event_end > :at AND (m.said_at IS NULL OR m.said_at < m.event_start)
     AND m.attribute NOT IN ('question', 'summary') AND (m.store <> 'dialogue' OR NOT EXISTS (
         SELECT 1 FROM sources o JOIN sources p ON p.turn_id = o.turn_id JOIN memories e ON e.id = p.memory_id
         WHERE o.memory_id = m.id AND e.store = 'event' AND e.attribute <> 'summary'
-            AND e.event_start < m.event_end AND e.event_end > m.event_start)))
+            AND e.event_start < m.event_end AND e.event_end > m.event_start))
+    AND NOT EXISTS (SELECT 1 FROM rests_on r JOIN memories b ON b.id = r.basis_id JOIN memories n ON n.id = b.superseded_by
+        WHERE r.memory_id = m.id AND b.taken_back IS NOT NULL
+            AND (n.event_start >= m.event_end OR n.event_end <= m.event_start)))
 
 -- name: other_personas
 -- The others who know what the user says to a persona.
