@@ -78,3 +78,8 @@ def store_vectors(db: Database, model: str, vectors: Mapping[str, bytes]) -> Non
     existing = {key_hash for (key_hash,) in db.conn.execute(query, (json.dumps(list(vectors)),))}
     new = [(model, key_hash, vector) for key_hash, vector in vectors.items() if key_hash in existing]
     db.conn.executemany(SQL["insert_vector"], new)
+
+
+def persona_ids(db: Database) -> list[int]:
+    """Ids of all personas."""
+    return [persona_id for (persona_id,) in db.conn.execute("SELECT id FROM personas")]
