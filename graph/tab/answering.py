@@ -9,7 +9,7 @@ import gradio as gr
 from langchain_core.language_models import BaseChatModel
 from starlette.concurrency import iterate_in_threadpool
 
-from graph.assistant import Answer, Assistant, kept_open
+from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.models.local_model import LocalModel
 from graph.models.quantization import Quantization
@@ -19,8 +19,8 @@ from graph.tab import chats, messages
 from graph.tab.chat_box import ChatBox, taught_by
 from graph.tab.evidence import TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
+from graph.tab.running import Running
 from memory.bank import journal
-from memory.bank.bank import Bank
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
@@ -33,48 +33,12 @@ MOST_RUNNING = 4
 """Answers that are written at once, of all chats."""
 
 
-@dataclass(eq=False, slots=True)
-class Running:
-    """An answer that is being written, which outlives the page that asked for it.
-
-    `chat` is the chat before it, `text` the message, `shown` what a page shows of it now; `changed` is set when that
-    changes. Once all is there and only compared with the memories, it `is_checked`.
-    """
-
-    chat: Chat
-    text: str
-    shown: Update = field(default_factory=dict)
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    task: asyncio.Task[None] | None = None
-    is_checked: bool = False
-
-    async def write(self, updates: AsyncIterator[Update], bank: Bank) -> None:
-        """Show updates as they come; meanwhile the bank is kept open."""
-        try:
-            async with kept_open(bank):
-                async for update in updates:
-                    self.show(update)
-        finally:
-            asyncio.get_running_loop().call_soon(self.notify)  # once the task is done
-
-    def show(self, update: Update) -> None:
-        """Show an update to the pages that follow."""
-        self.shown |= update
-        self.notify()
-
-    def notify(self) -> None:
-        """Wake the pages that follow."""
-        self.changed.set()
-        self.changed = asyncio.Event()
-
-
 @dataclass(frozen=True, slots=True)
 class Answering:
     """Answers with an assistant, and shows it in these components of a page.
 
     `show_place` says what changes on the page once a chat has begun. `running` holds, by the id of its chat, each
-    answer that is being written.
+    answer that is being written, and `ended` the last that was.
     """
 
     page: gr.Blocks
@@ -88,6 +52,7 @@ class Answering:
     trace: TracePanel
     show_place: Callable[[Chat], Update]
     running: dict[str, Running]
+    ended: dict[str, Running] = field(default_factory=dict)
 
     async def answer(
         self,
@@ -107,7 +72,8 @@ class Answering:
         if not text.strip() or is_busy:
             yield {self.box.composer: gr.skip()}
             return
-        running = self.running[chat.id] = Running(chat, text)
+        held = self.page.state_holder[request.session_hash or ""][self.chat._id]
+        running = self.running[chat.id] = Running(chat, held, text)
         updates = self._answer(running, (as_of, forgetful, model_name, quantization))
         running.task = asyncio.create_task(running.write(updates, self.assistant.services.bank))
         async for update in self.follow(chat, request):
@@ -158,8 +124,7 @@ class Answering:
             yield {self.box.composer: messages.ready(running.text), **restored}
             raise
         finally:
-            if self.running.get(running.chat.id) is running:
-                del self.running[running.chat.id]
+            self._count_as_ended(running)
 
     def _begin(self, running: Running, as_of: str | None, *, remember: bool) -> tuple[Ask, Sequence[Bubble], Chat]:
         """The question to answer, the bubbles up to it, and the chat if it gets no answer.
@@ -187,7 +152,7 @@ class Answering:
             if isinstance(event, Answer) and event.reading.answer:
                 by_model = event.reading.by == assistant.services.settings.model
                 shown = await to_thread(self._show_answer, chat, bubbles, event, by_model=by_model)
-                del self.running[chat.id]  # before the page shows that the next message can be sent
+                self._count_as_ended(running)  # before the page shows that the next message can be sent
                 yield shown
                 return
             if isinstance(event, Token) and event.is_last:
@@ -200,6 +165,12 @@ class Answering:
                 yield self._below(bubbles, messages.status(status_after(event.node, assistant.services.model)))
         sources = await to_thread(render_last_sources, assistant.services.bank, unanswered)
         yield {**self._end(unanswered), self.sources: sources}
+
+    def _count_as_ended(self, running: Running) -> None:
+        if self.running.get(running.chat.id) is running:
+            del self.running[running.chat.id]
+            self.ended.clear()
+            self.ended[running.chat.id] = running
 
     def _below(self, bubbles: Sequence[Bubble], last: Bubble) -> Update:
         return {self.box.bubbles: messages.shown([*bubbles, last])}
@@ -217,13 +188,18 @@ class Answering:
         return UNCHANGED
 
     async def _end_check(self, chat: Chat) -> Chat:
-        """The chat after its last reply: if that is only compared with the memories, this ends."""
-        running = self.running.get(chat.id)
-        if running is None or not running.is_checked or running.task is None:
+        """The chat after its last reply: if that is only compared with the memories, this ends.
+
+        A page that had not heard of the end sends the chat as it was before.
+        """
+        running, ended = self.running.get(chat.id), self.ended.get(chat.id)
+        if running is not None and running.is_checked and running.task is not None:
+            running.stop.set()
+            await asyncio.wait((running.task,))
+            ended = running
+        elif running is not None or ended is None or ended.held is not chat:
             return chat
-        running.stop.set()
-        await asyncio.wait((running.task,))
-        kept: Chat = running.shown.get(self.chat, chat)
+        kept: Chat = ended.shown.get(self.chat, chat)
         return kept
 
     async def take_back(self, chat: Chat) -> Update:

@@ -10,8 +10,8 @@ import gradio as gr
 from markupsafe import Markup
 
 from graph.nodes.persist import title_of
-from graph.tab.answering import Running
 from graph.tab.messages import Chat
+from graph.tab.running import Running
 from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import change_chat, find_chat, openings, past_chats

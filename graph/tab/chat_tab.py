@@ -7,7 +7,7 @@ import gradio as gr
 from graph.assistant import Answer, Assistant, prepare
 from graph.learning.learner import Learner
 from graph.tab import messages
-from graph.tab.answering import Answering, Running
+from graph.tab.answering import Answering
 from graph.tab.chat_box import ChatBox, RememberedPanel, describe_persona
 from graph.tab.chat_list import ChatList
 from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, resume, without_forgotten
@@ -23,6 +23,7 @@ from graph.tab.personas import (
     own_assistant,
     own_personas,
 )
+from graph.tab.running import Running
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat
 from memory.errors import MemoirError
@@ -314,10 +315,8 @@ class ChatTab:
     def _where(self, chat: Chat) -> Update:
         """Keep the chat in the page's address once it has begun, and in the list of chats."""
         past = find_chat(self.bank, chat.id, chat.persona_id)
-        address = {
-            **({"chat": chat.id} if past or chat.id in self.answering.running else {}),
-            "persona": chat.persona_id,
-        }
+        begun = {"chat": chat.id} if past or chat.id in self.answering.running else {}
+        address = {**begun, "persona": chat.persona_id}
         persona = _find(self.bank, chat.persona_id)
         return {
             self.place: render("chat_place.html", place=urlencode(address), persona=persona),

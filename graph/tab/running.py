@@ -1,0 +1,48 @@
+"""An answer that is being written, which outlives the page that asked for it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from graph.assistant import kept_open
+from graph.tab.messages import Chat
+from memory.bank.bank import Bank
+from memory.tab.parts import Update
+
+
+@dataclass(eq=False, slots=True)
+class Running:
+    """The answer, and how far it is.
+
+    `chat` is the chat before it, and `held` what the page holds until it has heard of the end; `text` is the message,
+    `shown` what a page shows of it now; `changed` is set when that changes. Once all is there and only compared with
+    the memories, it `is_checked`.
+    """
+
+    chat: Chat
+    held: Chat
+    text: str
+    shown: Update = field(default_factory=dict)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+    is_checked: bool = False
+
+    async def write(self, updates: AsyncIterator[Update], bank: Bank) -> None:
+        """Show updates as they come; meanwhile the bank is kept open."""
+        try:
+            async with kept_open(bank):
+                async for update in updates:
+                    self.show(update)
+        finally:
+            asyncio.get_running_loop().call_soon(self.notify)  # once the task is done
+
+    def show(self, update: Update) -> None:
+        """Show an update to the pages that follow."""
+        self.shown |= update
+        self.notify()
+
+    def notify(self) -> None:
+        """Wake the pages that follow."""
+        self.changed.set()
+        self.changed = asyncio.Event()
