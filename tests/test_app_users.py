@@ -153,7 +153,7 @@ def test_no_file_is_served_but_the_pages_own(app: App, ann: Program, ben: Progra
 
 def test_a_download_is_served_to_its_own_user_only(app: App, ann: Program, ben: Program) -> None:
     number = next(e["id"] for e in ann.events() if _is_backup(ann, e["targets"]))
-    ann.join(number, [], "backup")
+    ann.join(number, [None], "backup")
     (path,) = set(re.findall(r'"path":"([^"]+\.db)"', ann.hear("backup")))
     mine = ann.http.get(f"/gradio_api/file={path}")
     assert SECRET.encode() in mine.content
