@@ -164,7 +164,7 @@ class Answering:
             elif isinstance(event, TraceLine) and not draft and event.node in messages.STATUS:
                 yield self._below(bubbles, messages.status(status_after(event.node, assistant.services.model)))
         sources = await to_thread(render_last_sources, assistant.services.bank, unanswered)
-        yield {**self._end(unanswered), self.sources: sources}
+        yield {**self._end(unanswered), self.sources: sources, **self.trace.clear()}
 
     def _count_as_ended(self, running: Running) -> None:
         if self.running.get(running.chat.id) is running:
@@ -212,7 +212,7 @@ class Answering:
         text = messages.ready(chat.bubbles[places[-1]].text)
         shorter = await to_thread(self._without, chat, places[-1])
         sources = await to_thread(render_last_sources, self.assistant.services.bank, shorter)
-        return {**self._end(shorter), self.box.composer: text, self.sources: sources}
+        return {**self._end(shorter), self.box.composer: text, self.sources: sources, **self.trace.clear()}
 
     async def answer_again(
         self,
