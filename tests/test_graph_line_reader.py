@@ -63,6 +63,21 @@ def test_it_says_yes_or_no(question, yes):
     assert (best.yes > 0.5) is yes
 
 
+@pytest.mark.parametrize(
+    ("question", "line", "yes"),
+    [
+        ("is idris allergic to anything?", "hes allergic to kiwi btw, we found out last summer", True),
+        ("does mina have any allergies", "mina is allergic to penicillin", True),
+        ("am i on any meds", "started on sertraline last week", True),
+        ("is idris allergic to peanuts", "hes allergic to kiwi btw", False),
+        ("did anyone come", "nobody turned up in the end", False),
+    ],
+)
+def test_one_thing_of_a_kind_is_any(question, line, yes):
+    (found,) = packaged().read(question, ASKED_ON, [Line(line, "You", date(2026, 4, 20))])
+    assert (found.yes > 0.5) is yes
+
+
 def test_a_line_is_read_alike_alone_and_among_others():
     line = Line(LINES["puppy"], "You", date(2026, 4, 1))
     (alone,) = packaged().read("whats my dog called", ASKED_ON, [line])
