@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import gradio as gr
+import pytest
 
 from graph.assistant import Assistant
 from graph.learning.learner import Learner
@@ -21,14 +22,21 @@ from memory.types import PersonaDraft
 WINDOW = "a window"
 
 
-def answering_in_window(services: Services, chat: Chat) -> Answering:
-    """What answers in a page, of which one window holds a chat."""
+@pytest.fixture
+def before(services: Services) -> Chat:
+    """A chat in which nothing was said yet."""
+    return open_new(services.bank, services.bank.create_persona(PersonaDraft("Iris")), None)
+
+
+@pytest.fixture
+def answering(services: Services, before: Chat) -> Answering:
+    """What answers in a page whose one window goes on holding that chat."""
     indexer = Indexer(services.bank, services.searcher.embedder)
     with gr.Blocks() as page:
         tab = ChatTab(
             page, gr.Tab(), Assistant(services), indexer, Learner(services.bank, indexer, "rules"), choose_model=False
         )
-    held = SimpleNamespace(state_holder={WINDOW: {tab.chat._id: chat, tab.trace.is_open._id: False}})
+    held = SimpleNamespace(state_holder={WINDOW: {tab.chat._id: before, tab.trace.is_open._id: False}})
     return replace(tab.answering, page=held)
 
 
@@ -37,25 +45,19 @@ async def send(answering: Answering, chat: Chat, text: str) -> None:
         pass
 
 
-def test_undo_takes_back_an_answer_of_which_the_page_has_not_heard(services: Services) -> None:
-    iris = services.bank.create_persona(PersonaDraft("Iris"))
-    before = open_new(services.bank, iris, None)
-    answering = answering_in_window(services, before)
+def test_undo_takes_back_an_answer_of_which_the_page_has_not_heard(answering: Answering, before: Chat) -> None:
+    bank = answering.assistant.services.bank
 
     async def send_and_undo() -> str:
         await send(answering, before, "My locker code is 5528.")
-        assert services.bank.memories(iris.id)
+        assert bank.memories(before.persona_id)
         return (await answering.take_back(before))[answering.box.composer].value
 
     assert asyncio.run(send_and_undo()) == "My locker code is 5528."
-    assert services.bank.memories(iris.id) == []
+    assert bank.memories(before.persona_id) == []
 
 
-def test_a_message_follows_an_answer_of_which_the_page_has_not_heard(services: Services) -> None:
-    iris = services.bank.create_persona(PersonaDraft("Iris"))
-    before = open_new(services.bank, iris, None)
-    answering = answering_in_window(services, before)
-
+def test_a_message_follows_an_answer_of_which_the_page_has_not_heard(answering: Answering, before: Chat) -> None:
     async def send_two() -> Chat:
         await send(answering, before, "My locker code is 5528.")
         await send(answering, before, "I adopted a greyhound.")

@@ -37,7 +37,7 @@ from memory.bank.queries.told import facts_told
 from memory.exporting import export
 from memory.forgetting.forget import forget_memories
 from memory.search.indexer import BATCH, Indexer
-from memory.types import PersonaDraft, SessionDraft, TurnDraft
+from memory.types import Persona, PersonaDraft, Session, SessionDraft, TurnDraft
 from support.chat_server import ChatServer
 
 NOW = datetime(2024, 7, 1, 10, tzinfo=UTC)
@@ -284,13 +284,18 @@ def test_an_open_chat_loses_what_was_forgotten_and_keeps_the_rest(services: Serv
     assert "4417" not in str(build_ask(bank, "And now?", left, None, remember=True).dialogue)
 
 
-def test_what_was_taken_back_is_neither_cited_nor_shown_as_remembered(services: Services) -> None:
-    bank = services.bank
-    iris = bank.create_persona(PersonaDraft("Iris"))
+def told_and_asked(services: Services) -> tuple[Bank, Persona, Session]:
+    """A chat in which something was told and asked."""
+    iris = services.bank.create_persona(PersonaDraft("Iris"))
     for text in ("My locker code is 4417.", "What is my locker code?"):
         Assistant(services).ask(Ask(iris, text, NOW, "a"))
-    past = find_chat(bank, "a")
+    past = find_chat(services.bank, "a")
     assert past is not None
+    return services.bank, iris, past
+
+
+def test_what_was_taken_back_is_neither_cited_nor_shown_as_remembered(services: Services) -> None:
+    bank, iris, past = told_and_asked(services)
     shown = resume(bank, past)
     assert "4417" in render_last_sources(bank, shown)
     for memory in bank.memories(iris.id):
@@ -302,12 +307,7 @@ def test_what_was_taken_back_is_neither_cited_nor_shown_as_remembered(services: 
 
 
 def test_an_earlier_reply_is_given_again_with_its_citations_if_they_are_there(services: Services) -> None:
-    bank = services.bank
-    iris = bank.create_persona(PersonaDraft("Iris"))
-    for text in ("My locker code is 4417.", "What is my locker code?"):
-        Assistant(services).ask(Ask(iris, text, NOW, "a"))
-    past = find_chat(bank, "a")
-    assert past is not None
+    bank, iris, past = told_and_asked(services)
     chat = replace(resume(bank, past), edited=2)
     assert earlier_replies(chat, "Another question?") == ()
     replies = earlier_replies(chat, "What is my locker code?")

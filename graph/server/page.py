@@ -35,8 +35,8 @@ MAX_THREADS = 16
 """Events of one page that may hold a thread at once; further ones wait, so that other users' do not."""
 
 POLL = 0.05
-"""Seconds between two looks into the queue of a page. Gradio's thousandth costs a fifteenth of a core for each page
-that is open, and all pages share one thread."""
+"""Seconds between two looks into the queue of a page. Gradio looks a thousand times a second, for each page that is
+open, in the one thread that all share."""
 
 _PAGE: ContextVar[gr.Blocks] = ContextVar("page")
 _SEPARATOR = "<gradio-sep>"

@@ -117,5 +117,7 @@ def parse_correction(text: str, said_at: datetime | None = None) -> Correction |
     if day and len(denied) == 1:
         return Correction(day.text, denied[0].text, sentence)
     match = first_search(_CORRECTS, sentence)
-    right = match["right"].strip(" ,;.!") if match else ""
-    return Correction(right, (match["wrong"] or "").strip(" .!"), sentence) if match and right else None
+    if match is None:
+        return None
+    right = match["right"].strip(" ,;.!")
+    return Correction(right, (match["wrong"] or "").strip(" .!"), sentence) if right else None

@@ -53,7 +53,7 @@ STEP = 16
 
 MAX_CHARACTERS = 1 << 14
 """Characters of a text that are turned into tokens: thirty for each that a model reads. An import may have 32 MB in a
-line, whose tokens would take five gigabytes."""
+line, whose tokens would take a hundred times that."""
 
 MAX_STREAMS = 8
 """Batches computed at a time at most, one thread each; each takes some 20 MB."""
