@@ -193,7 +193,7 @@ def test_what_is_to_happen_on_the_day_asked_about_answers(services, marlow):
     chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=then)
     for told in ("My office is in Canary Wharf", "We're having a dinner party next saturday"):
         chat.say(told)
-    assert "dinner party" in chat.again().say("what do i celebrate next saturday").reading.answer.splitlines()[0]
+    assert "dinner party" in chat.again().say("what are we having next saturday").reading.answer.splitlines()[0]
 
 
 def test_how_long_a_stay_is_can_be_counted_from_its_days(services, marlow):

@@ -223,7 +223,7 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
     "Robust fine-tuning of zero-shot models").
     """
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    questions, (chats, held_out) = questions_with_lines(PLAIN), load_chats()
+    questions, (chats, held_out) = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
     plain, tested = (
         rows_of([group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder)])
         for part in (chats, held_out)

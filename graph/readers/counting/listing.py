@@ -99,10 +99,12 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
 
 
 def facts_alike(notes: Sequence[Note]) -> list[Note]:
-    """The facts of the kind that the best of notes is, if several hold ("allergic to nuts", "to cats"); else none."""
-    relation = notes[0].memory.relation if notes else None
-    if relation is None or notes[0].memory.valid_to is not None or not answers(notes[0]):
+    """The facts of the kind that the best of notes is or tells, if several hold ("allergic to nuts", "to cats")."""
+    told = (note for note in notes if note.memory.turn_ids == notes[0].memory.turn_ids)
+    best = next((note for note in told if note.memory.relation is not None), None)
+    if best is None or best.memory.relation is None or best.memory.valid_to is not None or not answers(best):
         return []
+    relation = best.memory.relation
     alike = [
         note
         for note in notes
@@ -111,7 +113,8 @@ def facts_alike(notes: Sequence[Note]) -> list[Note]:
         and note.memory.valid_to is None
         and note.relevance >= SUFFICIENT / 2  # the best of its kind answers, so less evidence will do
     ]
-    return sorted(alike, key=lambda note: note.memory.id) if len(alike) > 1 else []
+    tells_all = all(note.words in notes[0].words for note in alike)
+    return [] if tells_all or len(alike) == 1 else sorted(alike, key=lambda note: note.memory.id)
 
 
 def prefer_counted(listed: ListRequest, notes: Sequence[Note]) -> tuple[Note, ...]:
