@@ -19,6 +19,7 @@ from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.prediction import RANKED, trim_ranking
 from eval.play.session_rewriter import SessionRewriter
+from eval.runs.evaluator import resolved
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import STATEMENT, Gold, Prediction, Probe, RankedHit, Sample
 from graph.models.faults import UnknownModel
@@ -38,7 +39,7 @@ def played(tmp_path, embedder, classifier):
     def play(history=None, *settings, model="none"):
         history = history or life()
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        experiment = with_settings(Experiment(), [*settings, f"model={model}"])
+        experiment = resolved(with_settings(Experiment(), [*settings, f"model={model}"]))
         memory = MemoryUnderTest(folder, history, experiment, Models(embedder, classifier, chat_model_or_none(model)))
         memory.remember(history.sessions, history.memories)
         return memory

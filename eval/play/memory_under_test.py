@@ -16,13 +16,12 @@ from eval.play.systems.contract import MEMOIR, Chat
 from eval.play.systems.registry import open_system
 from eval.play.understanding import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
-from eval.runs.run import read_before
+from eval.runs.run import memories_read
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.models.faults import UnknownModel
-from graph.models.local_model import runs_on_cpu
 from graph.settings import PipelineSettings, RerankSettings
 from graph.state import USER, Ask, Services
 from memory.bank.bank import Bank
@@ -75,10 +74,6 @@ class MemoryUnderTest:
         self.experiment = self._searcher.experiment = experiment
         self.costs = self._chat.costs = costs
         settings = pipeline_settings(experiment)
-        if self.models.chat is not None and settings.method == "auto":
-            # Notes take minutes where the model runs on this CPU.
-            is_slow = runs_on_cpu(self.models.chat)
-            settings = replace(settings, method="direct" if is_slow else "con", check="none")
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
 
@@ -239,7 +234,7 @@ class MemoryUnderTest:
         """Which memories the experiment names: those of another run, the candidates of a setting, or the evidence."""
         given = self.experiment.given
         if given == "found":
-            read = read_before(self.experiment.found_by)[self.history.id, probe.id]
+            read = memories_read(self.experiment.found_by)[self.history.id, probe.id]
             return lambda memory: (memory.store, self._ids.units_of(memory)) in read
         named = self._candidates(probe) if given.startswith(SETTING) else self._evidence(probe.gold)
         return lambda memory: self._ids.holds_any(memory, named)
