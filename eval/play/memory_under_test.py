@@ -105,6 +105,7 @@ class MemoryUnderTest:
         stored = self._bank.remember(self._persona.id, drafts)
         if facts:
             stored += self._bank.add_memories(self._persona.id, facts)
+            # Another system is timed alone: beside it, the bank only says which turns it found.
         if isinstance(self._searcher, SystemSearcher):
             self._searcher.bank_changed()
             started = time.perf_counter()
@@ -174,24 +175,23 @@ class MemoryUnderTest:
 
     # --- asking
 
-    def ask(self, probe: Probe, question: str = "") -> Prediction:
-        """Ask a probe as of its date, in other words if `question` is given; store nothing of it.
+    def ask(self, probe: Probe) -> Prediction:
+        """Ask a probe as of its date; store nothing of it.
 
         As in DialSim's program, the search gets the question alone; a chat model that reads sees the choices, too. The
         extractive reader does not: its answer is matched to them.
 
         Raises:
-            MemoirError: a memory was found that was said after the probe's date.
+            MemoirError: a memory was found that was said after the probe's date, or the benchmark gives the probe
+                nothing in the setting of the experiment.
             ModelFailed: the chat model does not answer. Another reader's answer would be no measurement of it.
-            MemoirError: the benchmark gives the probe nothing in the setting of the experiment.
         """
         self._learn()
-        if self.experiment.given != "memory":
-            self._searcher.is_named = self._is_named(probe)
-        self._searcher.query = probe.query or (question or probe.question if self.experiment.words == "spaces" else "")
+        query = probe.query or (probe.question if self.experiment.words == "spaces" else "")
+        self._searcher.prepare(self._is_named(probe), query)
         started = time.perf_counter()
-        read = self._read_times(question or probe.question, probe.asked_at)
-        message, assistant, own = self._message(probe, question, read), self._assistant, None
+        read = self._read_times(probe)
+        message, assistant, own = self._message(probe, read), self._assistant, None
         if isinstance(self._searcher, SystemSearcher):
             own = self._searcher.answer(message.with_choices or message.text, message.as_of)
         if own is not None:
@@ -210,8 +210,8 @@ class MemoryUnderTest:
             prediction = with_own_answer(prediction, probe, own, self.experiment.system)
         return with_time_range(prediction, read) if read else prediction
 
-    def _message(self, probe: Probe, question: str = "", read: TimeRange | None = None) -> Ask:
-        asked, given = question or probe.question, self.experiment.given
+    def _message(self, probe: Probe, read: TimeRange | None = None) -> Ask:
+        asked, given = probe.question, self.experiment.given
         kinds, engine = self.models.kinds, self.experiment.pipeline.classifier
         shown = probe.shown or show(asked, probe.choices, self.experiment.simulation.answers)
         return Ask(
@@ -236,17 +236,13 @@ class MemoryUnderTest:
         if given == "found":
             read = memories_read(self.experiment.found_by)[self.history.id, probe.id]
             return lambda memory: (memory.store, self._ids.units_of(memory)) in read
-        named = self._candidates(probe) if given.startswith(SETTING) else self._evidence(probe.gold)
-        return lambda memory: self._ids.holds_any(memory, named)
-
-    def _candidates(self, probe: Probe) -> tuple[str, ...]:
-        given = self.experiment.given
-        if given not in probe.candidates:
+        if given.startswith(SETTING) and given not in probe.candidates:
             raise MemoirError(
                 f"there are no candidates of {given} for {probe.id}. Only MADial-Bench has any; put its files of "
                 "candidates beside the dialogues"
             )
-        return probe.candidates[given]
+        named = probe.candidates[given] if given.startswith(SETTING) else self._evidence(probe.gold)
+        return lambda memory: self._ids.holds_any(memory, named)
 
     def _dialogue_before(self, probe: Probe) -> tuple[TurnDraft, ...]:
         """The dialogue before a probe, with the questions that are asked before it and their answers."""
@@ -259,13 +255,13 @@ class MemoryUnderTest:
             dialogue = (*dialogue, TurnDraft(USER, "user", question, probe.asked_at), reply)
         return dialogue
 
-    def _read_times(self, asked: str, asked_at: datetime) -> TimeRange | None:
+    def _read_times(self, probe: Probe) -> TimeRange | None:
         """The time that a chat model reads in the question; None if the experiment has no model read times."""
         if self.experiment.times != "model":
             return None
         if self.models.chat is None:
             raise UnknownModel("times=model needs a chat model. Name one with --set model=NAME")
-        return read_time_range(asked, asked_at, self.models.chat)
+        return read_time_range(probe.question, probe.asked_at, self.models.chat)
 
     def _evidence(self, gold: Gold) -> tuple[str, ...]:
         """The ids of the evidence: whole sessions where a memory holds one, since not each has a marked turn."""

@@ -36,17 +36,19 @@ LEAST_F1 = 0.5
 
 
 class ExperimentSearcher(Searcher):
-    """Finds what an experiment gives the reader; another `experiment` may be set before each question.
-
-    `is_named` tells which memories are evidence for the current question, or candidates in a setting of the benchmark;
-    `query`, where it is not empty, is what is searched for in place of the question. Set both before each.
-    """
+    """Finds what an experiment gives the reader; another `experiment` may be set before each question."""
 
     def __init__(self, bank: Bank, embedder: Embedder, experiment: Experiment) -> None:
         super().__init__(bank, embedder)
         self.experiment = experiment
-        self.is_named: Callable[[Memory], bool] = lambda memory: False
-        self.query = ""
+        self.prepare(lambda memory: False)
+
+    def prepare(self, is_named: Callable[[Memory], bool], query: str = "") -> None:
+        """Prepare for a question: which memories it names, and what to search for in its place, if that is not empty.
+
+        Named are its evidence, the candidates in a setting of the benchmark, or what another run read.
+        """
+        self.is_named, self.query = is_named, query
 
     def search(
         self,
