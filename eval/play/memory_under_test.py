@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, sort_by_time_and_digest
@@ -24,20 +23,19 @@ from graph.models.calls import ModelFailed
 from graph.models.faults import UnknownModel
 from graph.settings import PipelineSettings, RerankSettings
 from graph.state import USER, Ask, Services
+from graph.understanding.times import day_said
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import select_session
 from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
 from memory.search.indexer import embed_all
-from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
+from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TurnDraft
 
 DEPTH = 1000
 """Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
 
 EVERYTHING = 1_000_000
-
-DAY = timedelta(days=1)
 
 SETTING = "setting-"
 """Begins the values of `given` that name a setting of the benchmark."""
@@ -268,21 +266,13 @@ class MemoryUnderTest:
         return gold.sessions or gold.evidence if self.experiment.granularity in WHOLE_SESSIONS else gold.evidence
 
     def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...] | None:
-        """The times of the evidence; None if the experiment asks with those that the question names."""
+        """When the evidence happened, or else the days on which it was said; None for those that the question names."""
         if self.experiment.times != "oracle":
             return None
         named = self._evidence(gold)
         evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.holds_any(m, named))
-        spans = dict.fromkeys(span for memory in evidence if (span := _span(memory)))
-        return tuple(TimeExpression("", 0, 0, span) for span in spans)
-
-
-def _span(memory: Memory) -> TimeSpan | None:
-    """When an event happened, or the day on which something was said."""
-    if memory.event is not None or memory.said_at is None:
-        return memory.event
-    start = memory.said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return TimeSpan(start, start + DAY)
+        spans = dict.fromkeys(m.event or (day_said(m.said_at) if m.said_at else None) for m in evidence)
+        return tuple(TimeExpression("", 0, 0, span) for span in spans if span)
 
 
 def pipeline_settings(experiment: Experiment) -> PipelineSettings:
