@@ -13,7 +13,6 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from eval.judging.rubric import family
 from eval.types import STATEMENT, Prediction, Probe, Verdict
 
 ARTICLES = frozenset({"a", "an", "the"})
@@ -143,7 +142,7 @@ def verdict(probe: Probe, prediction: Prediction) -> Verdict:
     gold, has_choice = probe.gold, bool(probe.choices) and probe.gold.choice is not None
     if probe.ability == STATEMENT:
         return _verdict(not prediction.reader)
-    if gold.answerable and not has_choice and (not gold.answers or family(probe) == "rubric"):
+    if gold.answerable and not has_choice and (not gold.answers or probe.family == "rubric"):
         return Verdict("unscored", RULE)
     if prediction.unreadable:
         return _verdict(False)
