@@ -39,7 +39,7 @@ def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: 
     embedder, memory = models.embedder, None
     with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
         for number, probes in task.probes.items():
-            seconds, texts, found = embedder.seconds, embedder.texts, embedder.found
+            seconds, texts, cached = embedder.seconds, embedder.texts, embedder.cached
             started, costs = time.perf_counter(), Costs()
             if task.history.is_simulated:
                 samples = _simulate(replace(task.history, probes=probes), experiments[number], models, costs)
@@ -52,7 +52,7 @@ def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: 
                 yield number, sample
                 if stop.is_set():
                     return
-            spent = embedder.seconds - seconds, embedder.texts - texts, embedder.found - found
+            spent = embedder.seconds - seconds, embedder.texts - texts, embedder.cached - cached
             skips = tuple((skip.place, skip.reason) for skip in task.history.skips)
             yield number, HistoryCosts(task.history.id, costs, *spent, time.perf_counter() - started, skips)
 

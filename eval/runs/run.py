@@ -26,10 +26,10 @@ from hashlib import sha256
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from packaging.requirements import Requirement
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from eval.types import Costs, Sample, Verdict
 from memory.errors import MemoirError
@@ -71,13 +71,16 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class HistoryCosts:
-    """What it took to replay one history, by its id; `found` counts cached embeddings, `skips` what was unusable."""
+    """What it took to replay one history, by its id; `skips` are the parts of its data that were unusable.
+
+    `encoded` counts the texts that were embedded, `cached` ("found" in old runs) those whose embedding was known.
+    """
 
     history: str
     costs: Costs
     encoder_s: float
     encoded: int
-    found: int
+    cached: Annotated[int, Field(validation_alias=AliasChoices("cached", "found"))]
     wall_s: float
     skips: tuple[tuple[str, str], ...] = ()
 
