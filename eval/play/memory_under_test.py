@@ -11,7 +11,7 @@ from eval.play.prediction import make_prediction, with_own_answer, with_time_ran
 from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
-from eval.play.systems.contract import MEMOIR, Chat
+from eval.play.systems.contract import MEMOIR, MeteredChat
 from eval.play.systems.registry import open_system
 from eval.play.understanding import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
@@ -59,7 +59,7 @@ class MemoryUnderTest:
         self._persona = self._bank.create_persona(hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self.history, self._bank, self._persona.id)
         of_bank = (self._bank, self.models.embedder, self.experiment)
-        self._chat = Chat(self.models.chat, self.costs)
+        self._chat = MeteredChat(self.models.chat, self.costs)
         if (name := self.experiment.system) == MEMOIR or self.experiment.found_by:
             self._searcher = ExperimentSearcher(*of_bank)
         else:

@@ -21,14 +21,16 @@ Outcome = Sample | HistoryCosts
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Replay:
     """A history to replay, and the probes that each experiment asks of it, by the experiment's number."""
 
     history: History
     probes: Mapping[int, tuple[Probe, ...]]
 
 
-def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: Event) -> Iterator[tuple[int, Outcome]]:
+def replay(
+    task: Replay, experiments: Sequence[Experiment], models: Models, stop: Event
+) -> Iterator[tuple[int, Outcome]]:
     """Store a history in a fresh bank and ask its probes.
 
     Yields each sample as it is answered, by the number of its experiment, and what each experiment cost. Probes that

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from eval.metrics.answers import contains, f1
 from eval.play.ids import UNDATED
-from eval.play.systems.contract import Chat, Found, MemorySystem, Session, Turn
+from eval.play.systems.contract import Found, MemorySystem, MeteredChat, Session, Turn
 from eval.runs.experiment import Experiment
 from graph.understanding.times import is_of_time
 from memory.bank.bank import Bank
@@ -163,7 +163,7 @@ class SystemSearcher(ExperimentSearcher):
     """Searches with a system, whose order and scores its hits keep; "dense" is their cosine, which the reader uses."""
 
     def __init__(
-        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, chat: Chat
+        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, chat: MeteredChat
     ) -> None:
         super().__init__(bank, embedder, experiment)
         self.system, self.chat = system, chat
