@@ -103,9 +103,9 @@ class MemoryUnderTest:
         stored = self._bank.remember(self._persona.id, drafts)
         if facts:
             stored += self._bank.add_memories(self._persona.id, facts)
-            # Another system is timed alone: beside it, the bank only says which turns it found.
         if isinstance(self._searcher, SystemSearcher):
             self._searcher.bank_changed()
+            # Another system is timed alone: beside it, the bank only says which turns it found.
             started = time.perf_counter()
             for session in to_sessions(drafts, facts):
                 self._searcher.system.remember(session)
