@@ -28,6 +28,9 @@ STATEMENT = "statement"
 PROACTIVE = "proactive"
 """Begins the names of abilities whose probes ask nothing: the user tells something, and a memory should come up."""
 
+FAMILIES = {"temporal": "temporal", "update": "update", "preference": "rubric", PROACTIVE: "rubric"}
+"""The families of abilities, by a word in an ability's name: what makes an answer right differs between them."""
+
 TEST = "test"
 """The population of the questions that a benchmark keeps to test with, where it has others to train on."""
 
@@ -103,6 +106,13 @@ class Probe:
     def is_question(self) -> bool:
         """Whether it asks something, so that it can be answered or declined."""
         return self.ability != STATEMENT and not self.ability.startswith(PROACTIVE)
+
+    @property
+    def family(self) -> str:
+        """How an answer is judged: as "unanswerable", as the first of `FAMILIES` in the ability's name, or "plain"."""
+        if not self.gold.answerable:
+            return "unanswerable"
+        return next((family for word, family in FAMILIES.items() if word in self.ability.casefold()), "plain")
 
 
 @dataclass(frozen=True, slots=True)

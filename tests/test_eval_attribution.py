@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from eval.reporting.report import attribute, cause
+from eval.reporting.report import cause, count_causes
 from eval.types import Gold, Prediction, Probe, RankedHit, Sample, Verdict
 from support.invented_history import ASKED
 
@@ -65,4 +65,4 @@ def test_a_memory_of_several_turns_brings_them_all():
 
 def test_every_cause_is_counted_and_named_even_if_it_never_came_about():
     samples = [answered(hit("t1"), hit("t2")), answered(hit("t1")), answered(), answered(verdict=RIGHT)]
-    assert attribute(samples) == {"not stored": 0, "not retrieved": 2, "filtered out": 0, "misread": 1}
+    assert count_causes(samples) == {"not stored": 0, "not retrieved": 2, "filtered out": 0, "misread": 1}

@@ -26,7 +26,7 @@ def test_a_second_process_needs_no_model(tmp_path, embedder):
     assert later.dimensions == embedder.dimensions
     assert later.encode(TEXTS[:1]).shape == (1, embedder.dimensions)
     assert not later.inner.ready
-    assert (later.texts, later.found) == (0, 1)
+    assert (later.texts, later.cached) == (0, 1)
 
 
 def test_a_question_and_a_document_of_the_same_words_are_kept_apart(tmp_path):
@@ -35,7 +35,7 @@ def test_a_question_and_a_document_of_the_same_words_are_kept_apart(tmp_path):
     for _ in range(2):
         assert np.array_equal(cached.encode_query(TEXTS), encoder.encode_query(TEXTS))
         assert np.array_equal(cached.encode_document(TEXTS), encoder.encode_document(TEXTS))
-    assert (cached.texts, cached.found) == (4, 8)
+    assert (cached.texts, cached.cached) == (4, 8)
 
 
 def test_models_are_kept_apart(tmp_path, embedder):

@@ -19,7 +19,7 @@ from eval.__main__ import main
 from eval.benchmarks import find, histories
 from eval.play.engines import schedule
 from eval.play.execute import execute
-from eval.play.replay import Task
+from eval.play.replay import Replay
 from eval.reporting.report import report
 from eval.runs.evaluator import OWN_FILES, Evaluator
 from eval.runs.experiment import Experiment, RunRequest, with_settings
@@ -305,6 +305,6 @@ def test_a_command_that_waits_for_its_first_worker_says_so_once(monkeypatch, cap
     stop = threading.Event()
     threading.Timer(1.0, stop.set).start()
     monkeypatch.setattr(schedule, "SILENT_SECONDS", 0.1)
-    waiting = schedule.Schedule(FullCluster(), [life()], lambda history: Task(history, {0: history.probes}))
+    waiting = schedule.Schedule(FullCluster(), [life()], lambda history: Replay(history, {0: history.probes}))
     assert not list(waiting.outcomes(2, stop))
     assert [message for message in caplog.messages if "No worker has begun" in message] == [caplog.messages[0]]

@@ -211,7 +211,7 @@ def test_a_cache_that_is_no_database_is_said_and_left_alone(tmp_path):
 )
 def test_the_instructions_are_told_from_the_ability_and_whether_there_is_an_answer(ability, answerable, family):
     probe = replace(PROBE, ability=ability, gold=replace(PROBE.gold, answerable=answerable))
-    assert rubric.family(probe) == family
+    assert probe.family == family
     assert rubric.TEXTS["instructions"][family] in judging_prompt(probe, PREDICTION)
 
 
@@ -268,10 +268,10 @@ def check_lines(answer, question, ability):
     assert data(prompt)["Answer"] == (answer.strip() or rubric.NO_ANSWER)
     assert data(prompt)["Question"] == question
     assert "<" not in prompt
-    assert prompt.count("\n") == ours.count("\n") + rubric.TEXTS["instructions"][rubric.family(probe)].count("\n") - (
+    assert prompt.count("\n") == ours.count("\n") + rubric.TEXTS["instructions"][probe.family].count("\n") - (
         rubric.TEXTS["instructions"]["plain"].count("\n")
     )
-    assert prompt.endswith("\n\n" + rubric.TEXTS["instructions"][rubric.family(probe)] + ours.rpartition("answer.")[2])
+    assert prompt.endswith("\n\n" + rubric.TEXTS["instructions"][probe.family] + ours.rpartition("answer.")[2])
 
 
 def verdicts(states):

@@ -17,6 +17,7 @@ from eval.cli.output import marks, progress_bars, write_between_marks
 from eval.reporting import results
 from eval.reporting.report import report
 from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import RunRequest, with_settings
 from eval.settings import EvalSettings
 from graph.models.registry import chat_model
 from memory.embedding import minilm
@@ -561,6 +562,25 @@ def test_a_key_is_in_no_file_of_a_run_and_no_output(command, evaluator, tmp_path
     assert key not in out + err + caplog.text
     home = evaluator.settings.home
     assert not [path for path in home.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("on_cpu", "settings", "recorded"),
+    [
+        (False, [], ("con", "none")),
+        (True, [], ("direct", "none")),
+        (False, ["method=con-separate"], ("con-separate", "model")),
+        (True, ["method=con-separate"], ("con-separate", "none")),
+        (True, ["method=con", "check=model"], ("con", "model")),
+        (True, ["reader=extractive"], ("auto", "auto")),
+    ],
+)
+def test_a_run_records_how_a_chat_model_reads_on_this_machine(evaluator, monkeypatch, on_cpu, settings, recorded):
+    monkeypatch.setattr("eval.runs.evaluator.runs_on_cpu", lambda model: on_cpu)
+    experiment = with_settings(evaluator.experiment, ["model=http://127.0.0.1:1/v1#tiny", *settings])
+    (run,), _ = evaluator.start_together([RunRequest("memoir", limit=1, experiment=experiment, afresh=True)])
+    assert (run.spec.settings["method"], run.spec.settings["check"]) == recorded
+    run.delete()
 
 
 @pytest.mark.slow

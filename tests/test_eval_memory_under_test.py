@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.prediction import RANKED, trim_ranking
 from eval.play.session_rewriter import SessionRewriter
+from eval.runs.evaluator import resolved
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import STATEMENT, Gold, Prediction, Probe, RankedHit, Sample
 from graph.models.faults import UnknownModel
@@ -38,7 +39,7 @@ def played(tmp_path, embedder, classifier):
     def play(history=None, *settings, model="none"):
         history = history or life()
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        experiment = with_settings(Experiment(), [*settings, f"model={model}"])
+        experiment = resolved(with_settings(Experiment(), [*settings, f"model={model}"]))
         memory = MemoryUnderTest(folder, history, experiment, Models(embedder, classifier, chat_model_or_none(model)))
         memory.remember(history.sessions, history.memories)
         return memory
@@ -391,6 +392,14 @@ def test_the_time_of_the_evidence_can_stand_in_for_the_words(played):
     assert any(line.startswith("time: ") for line in by_evidence.trace)
     assert first_said(by_evidence).session == "answer_77aa"
     assert {f.place for f in by_evidence.found if f.store == "dialogue"} == {"read"}
+
+
+def test_the_day_of_the_evidence_is_that_of_who_spoke(played):
+    half_past_midnight = datetime.fromisoformat("2026-03-03T00:30:00+02:00")  # in UTC still 2 March
+    first = session("answer_77aa", 0, [("Tilde", "I adopted a greyhound called Biscuit.")])
+    first = replace(first, started_at=half_past_midnight, started_text=half_past_midnight.isoformat())
+    prediction = asked(played(life(sessions=(first,), memories=()), "times=oracle"))
+    assert any(line.startswith("time_filter: 3 March 2026") for line in prediction.trace)
 
 
 RANGE = '{"first": "2026-03-01", "last": "2026-03-03"}'

@@ -10,8 +10,8 @@ from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import (
     Experiment,
     Granularity,
-    Key,
-    ReaderInput,
+    IndexKey,
+    InputSource,
     RememberedKinds,
     with_setting,
 )
@@ -42,11 +42,16 @@ def test_every_control_is_a_setting_with_all_of_its_values(evaluator):
     for name, look in CONTROLS.items():
         for choice in look.get("choices", ()):
             with_setting(Experiment(), name, choice)
-    values = {"classifier": ClassifierEngine, "granularity": Granularity, "key": Key, "remembered": RememberedKinds}
+    values = {
+        "classifier": ClassifierEngine,
+        "granularity": Granularity,
+        "key": IndexKey,
+        "remembered": RememberedKinds,
+    }
     assert {name: CONTROLS[name]["choices"] for name in values} == {
         name: list(get_args(of)) for name, of in values.items()
     }
-    assert {*CONTROLS["given"]["choices"], "found"} == set(get_args(ReaderInput))
+    assert {*CONTROLS["given"]["choices"], "found"} == set(get_args(InputSource))
 
 
 def test_controls_and_lines_change_settings_and_lines_come_last(evaluator):

@@ -11,7 +11,7 @@ from eval.metrics.evidence import Scoring
 from eval.metrics.scores import score
 from eval.play.models import load_models
 from eval.play.pooled import POOLED, pool
-from eval.play.replay import Task, replay
+from eval.play.replay import Replay, replay
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Gold, Probe
 from memory.bank.bank import Bank
@@ -41,7 +41,7 @@ def asked(tmp_path, embedder):
         experiment = with_settings(Experiment(), ["pooled=true", "reader=none", *settings])
         models = load_models(experiment, tmp_path / "embeddings.db", embedder)
         together = as_read(*histories)
-        task = Task(together, {0: together.probes})
+        task = Replay(together, {0: together.probes})
         *samples, spent = (outcome for _, outcome in replay(task, [experiment], models, Event()))
         return {sample.probe.question: sample for sample in samples}, spent.costs
 

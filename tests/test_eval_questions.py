@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.making.quads import Knowledge, Quad, folded, quads
-from eval.making.questions import CHOICES, DONT_KNOW, MOMENT, WORDING, graph_history, questions, word
+from eval.making.questions import CHOICES, DONT_KNOW, MOMENT, WORDING, graph_history, questions, word_question
 from eval.types import History
 from graph.learning.plain_facts import facts
 from memory.bank.bank import Bank
@@ -182,7 +182,7 @@ def test_what_was_not_known_yet_is_asked_when_something_else_was():
         assert probe.asked_at >= day(1, 2)
         assert not probe.gold.answerable
         assert probe.gold.turns == ()
-        first = next(q for (h, r), q in known.items() if word(h, [r], q.store, None) == probe.question)
+        first = next(q for (h, r), q in known.items() if word_question(h, [r], q.store, None) == probe.question)
         assert probe.asked_at < first.said
 
 
@@ -214,14 +214,14 @@ def test_few_of_the_questions_have_no_answer():
 
 
 def test_the_one_who_chats_is_asked_about_in_the_first_person():
-    assert word("You", ["home"], "profile", None) == "Where do I live now?"
+    assert word_question("You", ["home"], "profile", None) == "Where do I live now?"
     month = TimeSpan(day(3), day(4))
-    assert word("You", ["sister", "employer"], "profile", month) == "Who did my sister work for in March 2026?"
-    assert word("Ana", ["landlord"], "relationship", TimeSpan(day(3, 9), day(3, 10))) == (
+    assert word_question("You", ["sister", "employer"], "profile", month) == "Who did my sister work for in March 2026?"
+    assert word_question("Ana", ["landlord"], "relationship", TimeSpan(day(3, 9), day(3, 10))) == (
         "Who was Ana's landlord on 9 March 2026?"
     )
-    assert word("Ana", ["ward"], "profile", None) == "What is Ana's ward now?"
-    assert word("Ana", ["hobbies"], "profile", None) == "What are Ana's hobbies now?"
+    assert word_question("Ana", ["ward"], "profile", None) == "What is Ana's ward now?"
+    assert word_question("Ana", ["hobbies"], "profile", None) == "What are Ana's hobbies now?"
 
 
 def test_a_history_gets_questions_from_what_its_sessions_taught():
@@ -295,7 +295,7 @@ SPANS += [TimeSpan(day(2, year=2027), day(3, year=2027))]
 WAYS = [*([a] for a in RELATIONS), *([a, b] for a in RELATIONS for b in RELATIONS)]
 STORES = {"home": "profile", "landlord": "relationship", "sister": "relationship", "ward": "profile"}
 READ_BACK = {
-    word(head, way, STORES[way[-1]], span): (head, way, span)
+    word_question(head, way, STORES[way[-1]], span): (head, way, span)
     for head in ("Ana", "Odo", "Wilma", "A", "B", "C", "D", *(f"the {relation}" for relation in RELATIONS))
     for way in WAYS
     for span in (None, *SPANS)
@@ -304,7 +304,7 @@ READ_BACK = {
 
 
 TOLD = {
-    word(head, [relation, "ward"], "profile", None, span).partition(". ")[0]: (head, relation, span)
+    word_question(head, [relation, "ward"], "profile", None, span).partition(". ")[0]: (head, relation, span)
     for head in ("Ana", "Odo", "Wilma", "A", "B", "C", "D")
     for relation in RELATIONS
     for span in SPANS

@@ -9,7 +9,7 @@ from eval.benchmarks import find
 from eval.making.questions import graph_history
 from eval.metrics.intervals import INTERVALS, Difference
 from eval.play.models import Models
-from eval.play.replay import Task, replay
+from eval.play.replay import Replay, replay
 from eval.reporting import compare, render
 from eval.reporting.compare import compare_runs
 from eval.reporting.report import report
@@ -288,11 +288,11 @@ def test_a_show_gives_a_complete_report(tmp_path, embedder):
 
 @pytest.mark.slow
 def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, embedder, classifier):
-    history = graph_history(next(find("memoir").load(OWN_FILES["memoir"])), limit=6)
+    history = graph_history(next(find("memoir").load(OWN_FILES["memoir"])))
     tools = Models(_cached(tmp_path, embedder), classifier)
-    task = Task(history, {0: history.probes})
+    task = Replay(history, {0: history.probes[:6]})
     *samples, spent = (outcome for _, outcome in replay(task, [Experiment()], tools, Event()))
-    assert len(samples) == spent.costs.probes == len(history.probes) > 0
+    assert len(samples) == spent.costs.probes == 6
     assert all(s.prediction.found for s in samples)
     assert any(s.verdict and s.verdict.state == "right" for s in samples)
 

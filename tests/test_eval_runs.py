@@ -45,6 +45,16 @@ def test_what_was_kept_is_read_back_whole(runs):
     assert again.spec == SPEC
 
 
+def test_costs_are_read_under_the_name_that_cached_embeddings_had_before(runs):
+    run = runs.resume_or_create(SPEC)
+    costs = HistoryCosts("life", Costs(), 0.5, 10, 3, 2.0)
+    run.append_costs(costs)
+    file = run.folder / "costs.jsonl"
+    file.write_text(file.read_text().replace('"cached":3', '"found":3'))
+    assert '"cached"' not in file.read_text()
+    assert run.costs() == [costs]
+
+
 def test_an_unfinished_run_of_the_same_spec_goes_on(runs):
     first = runs.resume_or_create(SPEC)
     assert runs.resume_or_create(SPEC) == first

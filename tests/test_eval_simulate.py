@@ -37,8 +37,8 @@ class ScriptedStage:
         for session in sessions:
             self.turns += [t.external_id for t in session.turns if t.external_id not in self.turns]
 
-    def ask(self, probe, question=""):
-        self.calls.append(question)
+    def ask(self, probe):
+        self.calls.append(probe.question)
         return Prediction(probe.id, "h", {}, (), self.answer, choice=0, response_ms=self.milliseconds)
 
 

@@ -17,7 +17,7 @@ from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.searchers import matched
 from eval.play.systems import contract, registry
-from eval.play.systems.contract import Chat, Found, Session, Turn
+from eval.play.systems.contract import Found, MeteredChat, Session, Turn
 from eval.play.systems.registry import BUILT_IN
 from eval.reporting.compare import side_by_side
 from eval.runs.experiment import Experiment, with_settings
@@ -107,7 +107,7 @@ def test_a_question_in_other_letters_is_read_from_what_a_system_finds(played):
 @pytest.mark.parametrize("system", ["bm25", "dense", "langgraph-store"])
 @pytest.mark.parametrize("speaker", ["Ana", "Ben", "Cleo"])
 def test_a_question_that_names_a_speaker_finds_their_line(system, speaker, tmp_path, embedder):
-    memory = BUILT_IN[system](tmp_path, embedder, Chat(None, Costs()))
+    memory = BUILT_IN[system](tmp_path, embedder, MeteredChat(None, Costs()))
     names = ("Ana", "Ben", "Cleo")
     memory.remember(Session("s", None, tuple(Turn(name, name, "I bought a red kayak", None) for name in names)))
     (best, *_) = memory.search(f"When did {speaker} buy a kayak?", PROBES[0].asked_at, 3)
@@ -327,7 +327,7 @@ def test_an_unknown_system_is_answered_with_the_names_before_anything_runs(comma
 
 def test_opening_an_unknown_system_is_refused(tmp_path, embedder):
     with pytest.raises(MemoirError, match=contract.MEMOIR):
-        registry.open_system("nothing", tmp_path, embedder, Chat(None, Costs()))
+        registry.open_system("nothing", tmp_path, embedder, MeteredChat(None, Costs()))
 
 
 def test_the_table_has_the_versions_of_packages_that_systems_need_beside_memoirs_own(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import eval.play.systems
-from eval.play.systems.contract import Chat, Found, Session, Turn
+from eval.play.systems.contract import Found, MeteredChat, Session, Turn
 from eval.play.systems.registry import HttpSystem
 from eval.types import Costs
 from memory.errors import MemoirError
@@ -59,15 +59,15 @@ def address(tmp_path):
 def test_what_is_remembered_is_found_until_the_next_history_is_opened(address):
     now = datetime(2024, 5, 1, tzinfo=UTC)
     session = Session("s1", now, (Turn("t1", "Ann", "I moved to Lisbon.", now), Turn("t2", "", "It rained.", None)))
-    system = HttpSystem(address, Chat(None, Costs()))
+    system = HttpSystem(address, MeteredChat(None, Costs()))
     system.remember(session)
     found = system.search("Where did Ann move?", now, 1)
     assert found == (Found("I moved to Lisbon.", 0, ("t1",)),)
     assert system.answer("Where did Ann move?", now) is None
-    assert HttpSystem(address, Chat(None, Costs())).search("Where did Ann move?", now, 5) == ()
+    assert HttpSystem(address, MeteredChat(None, Costs())).search("Where did Ann move?", now, 5) == ()
 
 
 def test_a_fault_of_the_memory_is_told_with_the_address(address):
-    system = HttpSystem(address, Chat(None, Costs()))
+    system = HttpSystem(address, MeteredChat(None, Costs()))
     with pytest.raises(MemoirError, match=re.escape(f"{address}/search")):
         system.search("Where?", datetime(2024, 5, 1, tzinfo=UTC), "many")

@@ -11,7 +11,7 @@ from eval.__main__ import main
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
 from eval.play.systems import registry
-from eval.play.systems.contract import Chat, Session, Turn
+from eval.play.systems.contract import MeteredChat, Session, Turn
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Costs
 from graph.models.registry import chat_model_or_none
@@ -46,7 +46,7 @@ def sessions(lines, speaker="Ana"):
 def opened(tmp_path, embedder):
     def open_system(name, lines, model="none", speaker="Ana"):
         costs = Costs()
-        memory = registry.open_system(name, tmp_path, embedder, Chat(chat_model_or_none(model), costs))
+        memory = registry.open_system(name, tmp_path, embedder, MeteredChat(chat_model_or_none(model), costs))
         for session in sessions(lines, speaker):
             memory.remember(session)
         return memory, costs

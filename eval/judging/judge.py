@@ -162,7 +162,6 @@ def judging_prompt(probe: Probe, prediction: Prediction) -> str:
     The question, the gold answers and the answer are untrusted. Each is a JSON string on a line of its own without any
     `<`, so that nothing in it can end the line.
     """
-    kind = rubric.family(probe)
     lines: dict[str, object] = {"Day of the question": probe.asked_at.date().isoformat()}
     if probe.dialogue:
         lines["Said before"] = [f"{turn.speaker}: {turn.text}" for turn in probe.dialogue]
@@ -170,10 +169,10 @@ def judging_prompt(probe: Probe, prediction: Prediction) -> str:
     if probe.choices:
         lines["Choices"] = list(probe.choices)
     if probe.gold.answers:
-        lines[rubric.TEXTS["gold"].get(kind, "Right answers")] = list(probe.gold.answers)
+        lines[rubric.TEXTS["gold"].get(probe.family, "Right answers")] = list(probe.gold.answers)
     lines["Answer"] = prediction.answer.strip() or rubric.NO_ANSWER
     texts = "\n".join(f"{name}: {quoted(text)}" for name, text in lines.items())
-    return f"{texts}\n\n{rubric.TEXTS['instructions'][kind]}\n{rubric.TEXTS['verdict']}"
+    return f"{texts}\n\n{rubric.TEXTS['instructions'][probe.family]}\n{rubric.TEXTS['verdict']}"
 
 
 def read_verdict(reply: str) -> Literal["right", "wrong"] | None:

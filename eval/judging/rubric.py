@@ -37,13 +37,6 @@ Ask = Callable[[str, Mapping[str, Any], int], str]
 """Sends a prompt with the schema of the reply and its most tokens; returns the reply."""
 
 
-def family(probe: Probe) -> str:
-    """The family of a probe, by whether it is answerable and by the first word in its ability that has one."""
-    if not probe.gold.answerable:
-        return "unanswerable"
-    return next((found for word, found in TEXTS["families"].items() if word in probe.ability.casefold()), "plain")
-
-
 class Unreadable(Exception):
     """The judge's reply does not have the form that was asked for."""
 

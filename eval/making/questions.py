@@ -37,11 +37,11 @@ UNDATED = datetime(2100, 1, 1, tzinfo=UTC)
 """When a graph without any date is asked."""
 
 
-def graph_history(history: History, seed: int = 0, limit: int = 100) -> History:
+def graph_history(history: History, seed: int = 0) -> History:
     """Replace a history's questions by questions about its own facts, asked after its last session."""
     moments = [turn.said_at or session.started_at for session in history.sessions for turn in session.turns]
     last = max((moment for moment in moments if moment), default=None)
-    asked = questions(history_quads(history), seed, limit, last + MOMENT if last else None)
+    asked = questions(history_quads(history), seed, asked_at=last + MOMENT if last else None)
     return replace(history, probes=tuple(asked))
 
 
@@ -103,16 +103,16 @@ class _Maker:
 
     def hops(self, count: int) -> Iterator[Probe]:
         """Answerable questions over one or two relations."""
-        ways: list[tuple[Quad, ...]] = [(quad,) for quad in self.usable]
+        paths: list[tuple[Quad, ...]] = [(quad,) for quad in self.usable]
         if count == 2:
-            ways = [(*way, then) for way in ways for then in self.graph.of(way[0].tail) if _is_usable(then)]
-        for way in ways:
-            head, relations = way[0].head, tuple(quad.relation for quad in way)
-            rng = self._rng(head, *relations, *(quad.source for quad in way))
-            for query in self._forms(way, rng):
-                path = self.graph.follow(head, relations, query.times, query.asked_at)
-                if path and _can_be_asked(path[-1]) and folded(path[-1].tail) != folded(head):
-                    yield self._probe(query, "one-hop" if len(path) == 1 else "two-hop", rng, path)
+            paths = [(*path, then) for path in paths for then in self.graph.of(path[0].tail) if _is_usable(then)]
+        for path in paths:
+            head, relations = path[0].head, tuple(quad.relation for quad in path)
+            rng = self._rng(head, *relations, *(quad.source for quad in path))
+            for query in self._forms(path, rng):
+                answer = self.graph.follow(head, relations, query.times, query.asked_at)
+                if answer and _can_be_asked(answer[-1]) and folded(answer[-1].tail) != folded(head):
+                    yield self._probe(query, "one-hop" if count == 1 else "two-hop", rng, answer)
                     break
 
     def before_known(self) -> Iterator[Probe]:
@@ -138,37 +138,37 @@ class _Maker:
                     rng = self._rng("never", head, relation)
                     yield self._probe(_Query(head, (relation,), self.life.end), "not known", rng)
 
-    def _forms(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
+    def _forms(self, path: Sequence[Quad], rng: Random) -> Iterator[_Query]:
         """The queries to try, in order; over two relations with a time for each, unless the first lasts."""
-        first = way[0]
-        if len(way) == 1 or first.relation.split()[-1] in WORDING["lasting"] or not (first.since or first.until):
-            yield from self._with_one_time(way, rng)
+        first = path[0]
+        if len(path) == 1 or first.relation.split()[-1] in WORDING["lasting"] or not (first.since or first.until):
+            yield from self._with_one_time(path, rng)
             return
-        held = self._when_valid(way[:1])
+        held = self._when_valid(path[:1])
         earlier = _calendar(_within(held, rng)) if held else ()
-        for query in self._with_one_time(way[1:], rng):
+        for query in self._with_one_time(path[1:], rng):
             relations = (first.relation, *query.relations)
             for span in earlier:
                 if span.end <= query.asked_at:
                     yield replace(query, head=first.head, relations=relations, first=span)
 
-    def _with_one_time(self, way: Sequence[Quad], rng: Random) -> Iterator[_Query]:
+    def _with_one_time(self, path: Sequence[Quad], rng: Random) -> Iterator[_Query]:
         """The queries about a past time, or asked at a moment when the facts hold."""
-        head, relations, valid = way[0].head, tuple(quad.relation for quad in way), self._when_valid(way)
+        head, relations, valid = path[0].head, tuple(quad.relation for quad in path), self._when_valid(path)
         if valid is None:
             return
-        known_from = max((moment for quad in way if (moment := quad.said or quad.since)), default=self.life.start)
-        spans = _calendar(_within(valid, rng)) if any(quad.since or quad.until for quad in way) else ()
+        known_from = max((moment for quad in path if (moment := quad.said or quad.since)), default=self.life.start)
+        spans = _calendar(_within(valid, rng)) if any(quad.since or quad.until for quad in path) else ()
         forms = [_Query(head, relations, self.life.end, span) for span in spans if span.end <= self.life.end]
         if known_from < valid.end:
             now = _within(TimeSpan(max(known_from, valid.start), valid.end), rng)
             forms.insert(rng.choice((0, len(forms))), _Query(head, relations, now))
         yield from forms
 
-    def _when_valid(self, way: Sequence[Quad]) -> TimeSpan | None:
+    def _when_valid(self, path: Sequence[Quad]) -> TimeSpan | None:
         """When all facts of a path hold, within `life`; None if they never do."""
-        start = max([self.life.start, *(quad.since for quad in way if quad.since)])
-        end = min([self.life.end, *(quad.until for quad in way if quad.until)])
+        start = max([self.life.start, *(quad.since for quad in path if quad.since)])
+        end = min([self.life.end, *(quad.until for quad in path if quad.until)])
         return TimeSpan(start, end) if start < end else None
 
     def _probe(self, query: _Query, ability: str, rng: Random, path: Sequence[Quad] = ()) -> Probe:
@@ -185,7 +185,7 @@ class _Maker:
             answerable=bool(path),
         )
         store = self.stores.get(query.relations[-1], "profile")
-        question = word(query.head, query.relations, store, query.span, query.first)
+        question = word_question(query.head, query.relations, store, query.span, query.first)
         digest = sha256(f"{ability}\0{question}\0{query.asked_at.isoformat()}".encode()).hexdigest()[:12]
         return Probe(f"graph:{digest}", question, query.asked_at, gold, ability, store, choices=choices)
 
@@ -238,7 +238,7 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def word(
+def word_question(
     head: str, relations: Sequence[str], store: Store, span: TimeSpan | None, first: TimeSpan | None = None
 ) -> str:
     """Word the question for the last relation of a path from a head, at a past time or, without a span, now.
@@ -251,7 +251,7 @@ def word(
     if first:
         relation, *rest = relations
         article = "" if _is_plural(relation) else "an " if relation[:1] in "aeiou" else "a "
-        return f"{who} had {article}{relation} {_when(first)}. {word(f'the {relation}', rest, store, span)}"
+        return f"{who} had {article}{relation} {_when(first)}. {word_question(f'the {relation}', rest, store, span)}"
     for relation in relations[:-1]:
         who, do = f"{whose} {relation}", "does"
         whose = f"{who}'s"

@@ -13,7 +13,6 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from eval.judging.rubric import family
 from eval.types import STATEMENT, Prediction, Probe, Verdict
 
 ARTICLES = frozenset({"a", "an", "the"})
@@ -93,7 +92,8 @@ def bleu(answer: str, golds: Sequence[str]) -> float:
     With `effective_order` (shorter texts use shorter n-grams), exponential smoothing and case; tokenised as "13a", or
     as "zh" where the gold answer is Chinese. The best single gold answer counts; n-grams are not pooled over them.
     """
-    percent = max(_bleu("zh" if IS_CJK.search(gold) else "13a").sentence_score(answer, [gold]).score for gold in golds)
+    scorers = (bleu_scorer("zh" if IS_CJK.search(gold) else "13a") for gold in golds)
+    percent = max(scorer.sentence_score(answer, [gold]).score for scorer, gold in zip(scorers, golds, strict=True))
     return float(min(percent / 100, 1.0))  # equal texts score 100.00000000000004
 
 
@@ -143,7 +143,7 @@ def verdict(probe: Probe, prediction: Prediction) -> Verdict:
     gold, has_choice = probe.gold, bool(probe.choices) and probe.gold.choice is not None
     if probe.ability == STATEMENT:
         return _verdict(not prediction.reader)
-    if gold.answerable and not has_choice and (not gold.answers or family(probe) == "rubric"):
+    if gold.answerable and not has_choice and (not gold.answers or probe.family == "rubric"):
         return Verdict("unscored", RULE)
     if prediction.unreadable:
         return _verdict(False)
@@ -201,7 +201,8 @@ def _rouge() -> Any:  # noqa: ANN401  # rouge-score has no types
 
 
 @cache
-def _bleu(tokeniser: str) -> Any:  # noqa: ANN401  # importing its type loads sacrebleu
+def bleu_scorer(tokeniser: str) -> Any:  # noqa: ANN401  # importing its type loads sacrebleu
+    """The scorer of `bleu`, with one of sacrebleu's tokenisers."""
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize=tokeniser, effective_order=True)

@@ -169,7 +169,7 @@ def _geometric_means(scored: Sequence[Scored], ks: tuple[int, ...], ndcg: Measur
 
 
 def _abstention(samples: Sequence[Sample]) -> dict[str, Figure]:
-    """Precision over what was declined, and F1; recall and false refusals are means of scores."""
+    """Precision, a mean over what was declined alone, and F1; recall and false refusals are means of scores."""
     asked = confusion.questions(samples)
     if all(sample.probe.gold.answerable for sample in asked):
         return {}

@@ -10,7 +10,7 @@ from threading import Event
 from eval.play.engines.ray_cluster import RayCluster
 from eval.play.engines.schedule import Engine, Processes, Schedule
 from eval.play.models import Models, load_models
-from eval.play.replay import Outcome, Task, replay
+from eval.play.replay import Outcome, Replay, replay
 from eval.play.systems import registry
 from eval.runs.experiment import Experiment, RunRequest
 from eval.runs.run import HistoryCosts, Run
@@ -81,11 +81,11 @@ def execute(
             run.mark_done()
 
 
-def _task(history: History, answered: Sequence[set[tuple[str, str]]], finished: Sequence[set[str]]) -> Task | None:
+def _task(history: History, answered: Sequence[set[tuple[str, str]]], finished: Sequence[set[str]]) -> Replay | None:
     """What is left to ask of a history; a simulation starts over, since it draws its probes from all of them."""
     left = {
         row: tuple(p for p in history.probes if history.is_simulated or (history.id, p.id) not in answered[row])
         for row, histories_done in enumerate(finished)
         if history.id not in histories_done
     }
-    return Task(history, left) if left else None
+    return Replay(history, left) if left else None

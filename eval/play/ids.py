@@ -19,8 +19,8 @@ NOBODY = "the assistant"
 UNDATED = datetime.min.replace(tzinfo=UTC)
 """When a session without a date started, so that it comes before all others."""
 
-LONGEST_WORD = 4
-"""An id of at most so many characters ("D1:3", "7") may occur in a text by chance."""
+SHORT_ID = 4
+"""An id of at most so many characters ("D1:3", "7") is not looked for in texts, where it may occur by chance."""
 
 
 def hide_persona(draft: PersonaDraft) -> PersonaDraft:
@@ -121,7 +121,7 @@ def sort_by_time_and_digest(sessions: Iterable[SessionDraft]) -> list[SessionDra
 def check_stored(golds: Sequence[Gold], sessions: Sequence[SessionDraft], memories: Sequence[MemoryDraft]) -> None:
     """Check that nothing to be stored holds an id of the evidence; raises `MemoirError` if something does."""
     ids = {i for gold in golds for i in (*gold.turns, *gold.sessions, *gold.items)}
-    telling = [i for i in ids if len(i) > LONGEST_WORD and any(c.isdigit() for c in i) and not i.isdigit()]
+    telling = [i for i in ids if len(i) > SHORT_ID and any(c.isdigit() for c in i) and not i.isdigit()]
     for where, names, text in _stored(sessions, memories):
         for gold_id in telling:
             if gold_id in names or gold_id in text:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, sort_by_time_and_digest
@@ -12,33 +11,31 @@ from eval.play.prediction import make_prediction, with_own_answer, with_time_ran
 from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import show
-from eval.play.systems.contract import MEMOIR, Chat
+from eval.play.systems.contract import MEMOIR, MeteredChat
 from eval.play.systems.registry import open_system
 from eval.play.understanding import TimeRange, read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
-from eval.runs.run import read_before
+from eval.runs.run import memories_read
 from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.models.faults import UnknownModel
-from graph.models.local_model import runs_on_cpu
 from graph.settings import PipelineSettings, RerankSettings
 from graph.state import USER, Ask, Services
+from graph.understanding.times import day_said
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import select_session
 from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
 from memory.search.indexer import embed_all
-from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TimeSpan, TurnDraft
+from memory.types import SEMANTIC, Memory, MemoryDraft, SessionDraft, Store, TurnDraft
 
 DEPTH = 1000
 """Memories of each store that are ranked: enough to see 50 distinct sessions among their turns."""
 
 EVERYTHING = 1_000_000
-
-DAY = timedelta(days=1)
 
 SETTING = "setting-"
 """Begins the values of `given` that name a setting of the benchmark."""
@@ -62,7 +59,7 @@ class MemoryUnderTest:
         self._persona = self._bank.create_persona(hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self.history, self._bank, self._persona.id)
         of_bank = (self._bank, self.models.embedder, self.experiment)
-        self._chat = Chat(self.models.chat, self.costs)
+        self._chat = MeteredChat(self.models.chat, self.costs)
         if (name := self.experiment.system) == MEMOIR or self.experiment.found_by:
             self._searcher = ExperimentSearcher(*of_bank)
         else:
@@ -75,10 +72,6 @@ class MemoryUnderTest:
         self.experiment = self._searcher.experiment = experiment
         self.costs = self._chat.costs = costs
         settings = pipeline_settings(experiment)
-        if self.models.chat is not None and settings.method == "auto":
-            # Notes take minutes where the model runs on this CPU.
-            is_slow = runs_on_cpu(self.models.chat)
-            settings = replace(settings, method="direct" if is_slow else "con", check="none")
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
 
@@ -112,6 +105,7 @@ class MemoryUnderTest:
             stored += self._bank.add_memories(self._persona.id, facts)
         if isinstance(self._searcher, SystemSearcher):
             self._searcher.bank_changed()
+            # Another system is timed alone: beside it, the bank only says which turns it found.
             started = time.perf_counter()
             for session in to_sessions(drafts, facts):
                 self._searcher.system.remember(session)
@@ -179,24 +173,23 @@ class MemoryUnderTest:
 
     # --- asking
 
-    def ask(self, probe: Probe, question: str = "") -> Prediction:
-        """Ask a probe as of its date, in other words if `question` is given; store nothing of it.
+    def ask(self, probe: Probe) -> Prediction:
+        """Ask a probe as of its date; store nothing of it.
 
         As in DialSim's program, the search gets the question alone; a chat model that reads sees the choices, too. The
         extractive reader does not: its answer is matched to them.
 
         Raises:
-            MemoirError: a memory was found that was said after the probe's date.
+            MemoirError: a memory was found that was said after the probe's date, or the benchmark gives the probe
+                nothing in the setting of the experiment.
             ModelFailed: the chat model does not answer. Another reader's answer would be no measurement of it.
-            MemoirError: the benchmark gives the probe nothing in the setting of the experiment.
         """
         self._learn()
-        if self.experiment.given != "memory":
-            self._searcher.is_named = self._is_named(probe)
-        self._searcher.query = probe.query or (question or probe.question if self.experiment.words == "spaces" else "")
+        query = probe.query or (probe.question if self.experiment.words == "spaces" else "")
+        self._searcher.prepare(self._is_named(probe), query)
         started = time.perf_counter()
-        read = self._read_times(question or probe.question, probe.asked_at)
-        message, assistant, own = self._message(probe, question, read), self._assistant, None
+        read = self._read_times(probe)
+        message, assistant, own = self._message(probe, read), self._assistant, None
         if isinstance(self._searcher, SystemSearcher):
             own = self._searcher.answer(message.with_choices or message.text, message.as_of)
         if own is not None:
@@ -215,8 +208,8 @@ class MemoryUnderTest:
             prediction = with_own_answer(prediction, probe, own, self.experiment.system)
         return with_time_range(prediction, read) if read else prediction
 
-    def _message(self, probe: Probe, question: str = "", read: TimeRange | None = None) -> Ask:
-        asked, given = question or probe.question, self.experiment.given
+    def _message(self, probe: Probe, read: TimeRange | None = None) -> Ask:
+        asked, given = probe.question, self.experiment.given
         kinds, engine = self.models.kinds, self.experiment.pipeline.classifier
         shown = probe.shown or show(asked, probe.choices, self.experiment.simulation.answers)
         return Ask(
@@ -239,19 +232,15 @@ class MemoryUnderTest:
         """Which memories the experiment names: those of another run, the candidates of a setting, or the evidence."""
         given = self.experiment.given
         if given == "found":
-            read = read_before(self.experiment.found_by)[self.history.id, probe.id]
+            read = memories_read(self.experiment.found_by)[self.history.id, probe.id]
             return lambda memory: (memory.store, self._ids.units_of(memory)) in read
-        named = self._candidates(probe) if given.startswith(SETTING) else self._evidence(probe.gold)
-        return lambda memory: self._ids.holds_any(memory, named)
-
-    def _candidates(self, probe: Probe) -> tuple[str, ...]:
-        given = self.experiment.given
-        if given not in probe.candidates:
+        if given.startswith(SETTING) and given not in probe.candidates:
             raise MemoirError(
                 f"there are no candidates of {given} for {probe.id}. Only MADial-Bench has any; put its files of "
                 "candidates beside the dialogues"
             )
-        return probe.candidates[given]
+        named = probe.candidates[given] if given.startswith(SETTING) else self._evidence(probe.gold)
+        return lambda memory: self._ids.holds_any(memory, named)
 
     def _dialogue_before(self, probe: Probe) -> tuple[TurnDraft, ...]:
         """The dialogue before a probe, with the questions that are asked before it and their answers."""
@@ -264,34 +253,26 @@ class MemoryUnderTest:
             dialogue = (*dialogue, TurnDraft(USER, "user", question, probe.asked_at), reply)
         return dialogue
 
-    def _read_times(self, asked: str, asked_at: datetime) -> TimeRange | None:
+    def _read_times(self, probe: Probe) -> TimeRange | None:
         """The time that a chat model reads in the question; None if the experiment has no model read times."""
         if self.experiment.times != "model":
             return None
         if self.models.chat is None:
             raise UnknownModel("times=model needs a chat model. Name one with --set model=NAME")
-        return read_time_range(asked, asked_at, self.models.chat)
+        return read_time_range(probe.question, probe.asked_at, self.models.chat)
 
     def _evidence(self, gold: Gold) -> tuple[str, ...]:
         """The ids of the evidence: whole sessions where a memory holds one, since not each has a marked turn."""
         return gold.sessions or gold.evidence if self.experiment.granularity in WHOLE_SESSIONS else gold.evidence
 
     def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...] | None:
-        """The times of the evidence; None if the experiment asks with those that the question names."""
+        """When the evidence happened, or else the days on which it was said; None for those that the question names."""
         if self.experiment.times != "oracle":
             return None
         named = self._evidence(gold)
         evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.holds_any(m, named))
-        spans = dict.fromkeys(span for memory in evidence if (span := _span(memory)))
-        return tuple(TimeExpression("", 0, 0, span) for span in spans)
-
-
-def _span(memory: Memory) -> TimeSpan | None:
-    """When an event happened, or the day on which something was said."""
-    if memory.event is not None or memory.said_at is None:
-        return memory.event
-    start = memory.said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return TimeSpan(start, start + DAY)
+        spans = dict.fromkeys(m.event or (day_said(m.said_at) if m.said_at else None) for m in evidence)
+        return tuple(TimeExpression("", 0, 0, span) for span in spans if span)
 
 
 def pipeline_settings(experiment: Experiment) -> PipelineSettings:

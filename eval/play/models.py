@@ -24,7 +24,7 @@ BUSY_SECONDS = 60.0
 class CachedEmbedder(Embedder):
     """An embedder that looks texts up in a cache first and loads the model only when one is missing.
 
-    `seconds` is the time spent encoding, `texts` the number of texts encoded, `found` the number found in the cache.
+    `seconds` is the time spent encoding, `texts` the number of texts encoded, `cached` the number found in the cache.
     """
 
     def __init__(self, path: Path, inner: Embedder) -> None:
@@ -33,7 +33,7 @@ class CachedEmbedder(Embedder):
         self.inner = inner
         self.seconds = 0.0
         self.texts = 0
-        self.found = 0
+        self.cached = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as db:
             # SQLite does not wait here: of two processes that create the file, one is refused.
@@ -62,7 +62,7 @@ class CachedEmbedder(Embedder):
             rows = db.execute(select, (self._made_by, json.dumps(digests)))
             cached = {digest: np.frombuffer(blob, dtype=np.float32) for digest, blob in rows}
         missing = {d: t for d, t in zip(digests, texts, strict=True) if d not in cached}
-        self.found += len(texts) - len(missing)
+        self.cached += len(texts) - len(missing)
         if missing:
             fresh = dict(zip(missing, self._encode(list(missing.values())), strict=True))
             cached |= fresh

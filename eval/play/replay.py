@@ -21,14 +21,16 @@ Outcome = Sample | HistoryCosts
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Replay:
     """A history to replay, and the probes that each experiment asks of it, by the experiment's number."""
 
     history: History
     probes: Mapping[int, tuple[Probe, ...]]
 
 
-def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: Event) -> Iterator[tuple[int, Outcome]]:
+def replay(
+    task: Replay, experiments: Sequence[Experiment], models: Models, stop: Event
+) -> Iterator[tuple[int, Outcome]]:
     """Store a history in a fresh bank and ask its probes.
 
     Yields each sample as it is answered, by the number of its experiment, and what each experiment cost. Probes that
@@ -39,7 +41,7 @@ def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: 
     embedder, memory = models.embedder, None
     with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
         for number, probes in task.probes.items():
-            seconds, texts, found = embedder.seconds, embedder.texts, embedder.found
+            seconds, texts, cached = embedder.seconds, embedder.texts, embedder.cached
             started, costs = time.perf_counter(), Costs()
             if task.history.is_simulated:
                 samples = _simulate(replace(task.history, probes=probes), experiments[number], models, costs)
@@ -52,7 +54,7 @@ def replay(task: Task, experiments: Sequence[Experiment], models: Models, stop: 
                 yield number, sample
                 if stop.is_set():
                     return
-            spent = embedder.seconds - seconds, embedder.texts - texts, embedder.found - found
+            spent = embedder.seconds - seconds, embedder.texts - texts, embedder.cached - cached
             skips = tuple((skip.place, skip.reason) for skip in task.history.skips)
             yield number, HistoryCosts(task.history.id, costs, *spent, time.perf_counter() - started, skips)
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from eval.metrics.answers import contains, f1
 from eval.play.ids import UNDATED
-from eval.play.systems.contract import Chat, Found, MemorySystem, Session, Turn
+from eval.play.systems.contract import Found, MemorySystem, MeteredChat, Session, Turn
 from eval.runs.experiment import Experiment
 from graph.understanding.times import is_of_time
 from memory.bank.bank import Bank
@@ -36,17 +36,19 @@ LEAST_F1 = 0.5
 
 
 class ExperimentSearcher(Searcher):
-    """Finds what an experiment gives the reader; another `experiment` may be set before each question.
-
-    `is_named` tells which memories are evidence for the current question, or candidates in a setting of the benchmark;
-    `query`, where it is not empty, is what is searched for in place of the question. Set both before each.
-    """
+    """Finds what an experiment gives the reader; another `experiment` may be set before each question."""
 
     def __init__(self, bank: Bank, embedder: Embedder, experiment: Experiment) -> None:
         super().__init__(bank, embedder)
         self.experiment = experiment
-        self.is_named: Callable[[Memory], bool] = lambda memory: False
-        self.query = ""
+        self.prepare(lambda memory: False)
+
+    def prepare(self, is_named: Callable[[Memory], bool], query: str = "") -> None:
+        """Prepare for a question: which memories it names, and what to search for in its place, if that is not empty.
+
+        Named are its evidence, the candidates in a setting of the benchmark, or what another run read.
+        """
+        self.is_named, self.query = is_named, query
 
     def search(
         self,
@@ -161,7 +163,7 @@ class SystemSearcher(ExperimentSearcher):
     """Searches with a system, whose order and scores its hits keep; "dense" is their cosine, which the reader uses."""
 
     def __init__(
-        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, chat: Chat
+        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, chat: MeteredChat
     ) -> None:
         super().__init__(bank, embedder, experiment)
         self.system, self.chat = system, chat

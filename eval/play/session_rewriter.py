@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from eval.play.ids import UNDATED
-from eval.runs.experiment import WHOLE_SESSIONS, Experiment, Granularity, Key
+from eval.runs.experiment import WHOLE_SESSIONS, Experiment, Granularity, IndexKey
 from graph.learning.plain_facts import facts
 from graph.learning.summary import TermCounts, TermWeights, gist
 from graph.understanding.sentences import split
@@ -43,7 +43,7 @@ class SessionRewriter:
     def __init__(self, experiment: Experiment, sessions: Sequence[SessionDraft]) -> None:
         self.granularity: Granularity = experiment.granularity
         self.by_user = experiment.indexed == "user"
-        self.key: Key = experiment.key
+        self.key: IndexKey = experiment.key
         self.separate = experiment.keys == "separate"
         self.is_summed_up = self.granularity in ("summary", "round-summary")
         needs_words = self.is_summed_up or self.key.removeprefix(ADDED) in ("summary", "keyphrases")

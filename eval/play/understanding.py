@@ -130,7 +130,7 @@ class TrainedKinds:
 
     def stores(self, question: str) -> dict[Store, float]:
         """P(store | question), equal for all stores of one kind; raises `MemoirError` for a question of training."""
-        if digest(question) in self.training.seen:
+        if question_digest(question) in self.training.seen:
             raise MemoirError(
                 f"{self.folder} was trained with the question {question!r}. Ask the test questions of the files that "
                 "it was trained on: set questions=test"
@@ -169,6 +169,6 @@ def read_record(folder: Path) -> Training:
         ) from fault
 
 
-def digest(question: str) -> str:
+def question_digest(question: str) -> str:
     """What a record calls a question."""
     return sha256(question.strip().encode()).hexdigest()[:16]

@@ -78,32 +78,33 @@ def report(run: Run) -> Report:
     judged = [(s.verdict, verdict(s.probe, s.prediction)) for s in samples if s.verdict and s.verdict.by != RULE]
     by_judge = ["rubric_score"] if any(s.probe.gold.rubric for s in samples) else []
     by_judge += benchmark.criteria
+    predictions = [sample.prediction for sample in samples]
     return Report(
-        run.name,
-        benchmark.name,
-        benchmark.title,
-        run.spec.portion,
-        len(samples),
-        len({s.prediction.history_id for s in samples}),
-        f"{run.created:%Y-%m-%d}",
-        run.machine,
-        run.spec.code,
-        run.spec.checksum,
-        run.spec.settings,
-        metrics,
-        {axis: _grouped(scored if axis == POPULATION else counted, of, measure) for axis, of in AXES.items()},
-        table(samples) if answered else None,
-        curve(samples) if answered else None,
-        attribute(samples) if answered else {},
-        agreement(judged) if judged else None,
-        timing(samples, costs),
-        {"in": sum(s.prediction.tokens_in for s in samples), "out": sum(s.prediction.tokens_out for s in samples)},
-        dict(Counter(s.prediction.reader or NOBODY for s in samples).most_common()) if by_model else {},
-        _unreadable(samples),
-        by_judge if answered and not judged else (),
-        dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
-        benchmark.published(metrics),
-        run.is_done,
+        run=run.name,
+        benchmark=benchmark.name,
+        title=benchmark.title,
+        portion=run.spec.portion,
+        n=len(samples),
+        histories=len({p.history_id for p in predictions}),
+        date=f"{run.created:%Y-%m-%d}",
+        machine=run.machine,
+        code=run.spec.code,
+        checksum=run.spec.checksum,
+        settings=run.spec.settings,
+        metrics=metrics,
+        by={axis: _grouped(scored if axis == POPULATION else counted, of, measure) for axis, of in AXES.items()},
+        abstention=table(samples) if answered else None,
+        curve=curve(samples) if answered else None,
+        causes=count_causes(samples) if answered else {},
+        agreement=agreement(judged) if judged else None,
+        timing=timing(samples, costs),
+        tokens={"in": sum(p.tokens_in for p in predictions), "out": sum(p.tokens_out for p in predictions)},
+        readers=dict(Counter(p.reader or NOBODY for p in predictions).most_common()) if by_model else {},
+        unreadable=_unreadable(samples),
+        unjudged=by_judge if answered and not judged else (),
+        skips=dict(Counter(reason for c in costs for _, reason in c.skips).most_common()),
+        published=benchmark.published(metrics),
+        done=run.is_done,
     )
 
 
@@ -165,7 +166,7 @@ def cause(sample: Sample) -> Cause | None:
     return "not retrieved" if evidence - read else "misread"
 
 
-def attribute(samples: Iterable[Sample]) -> dict[Cause, int]:
+def count_causes(samples: Iterable[Sample]) -> dict[Cause, int]:
     """Count the wrong answers by cause."""
     counts = Counter(filter(None, map(cause, samples)))
     return {name: counts[name] for name in CAUSES}
@@ -202,6 +203,6 @@ def _storing(costs: Sequence[HistoryCosts]) -> dict[str, float]:
         "encoder_share": round(encoder / wall, 3) if wall else 0.0,
         "outside_encoder_probe_s": round((wall - encoder) / max(total.probes, 1), 3),
         "encoded": sum(c.encoded for c in costs),
-        "found_in_cache": sum(c.found for c in costs),
+        "found_in_cache": sum(c.cached for c in costs),
         "work_s": round(wall, 2),
     }

@@ -20,12 +20,13 @@ from eval.play.pooled import pool
 from eval.play.replay import count_asked
 from eval.play.systems import registry
 from eval.play.understanding import read_record
-from eval.runs.experiment import FOLDERS, Experiment, RunRequest, in_half, in_sample, with_settings
-from eval.runs.run import Run, Runs, Spec, checksum, code_version, read_before, versions
+from eval.runs.experiment import FOLDERS, Experiment, RunRequest, in_half, in_sample
+from eval.runs.run import Run, Runs, Spec, checksum, code_version, memories_read, versions
 from eval.settings import EvalSettings
 from eval.types import TEST, History, Watch
+from graph.models.local_model import runs_on_cpu
 from graph.models.quantization import resolve_quantization
-from graph.models.registry import chat_model
+from graph.models.registry import chat_model, is_named
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
@@ -47,7 +48,10 @@ class Evaluator:
 
     @property
     def experiment(self) -> Experiment:
-        """The settings a chat would have in this environment; a chat model learns only if it is asked to."""
+        """The settings a chat would have in this environment.
+
+        A chat model learns only if it is asked to. Where a run begins, it is also settled how it reads (`resolved`).
+        """
         pipeline = self.settings.pipeline()
         pipeline = replace(pipeline, learner="rules") if pipeline.learner == "auto" else pipeline
         return Experiment(pipeline, embedding_model=self.settings.embedding_model)
@@ -87,7 +91,7 @@ class Evaluator:
         played = iter([pool(read)]) if request.experiment.pooled else read()
         if not (folder := request.experiment.found_by):
             return played
-        asked = read_before(folder)
+        asked = memories_read(folder)
         left = (replace(each, probes=tuple(p for p in each.probes if (each.id, p.id) in asked)) for each in played)
         return (history for history in left if history.probes)
 
@@ -109,7 +113,7 @@ class Evaluator:
                 str(path),
                 data,
                 request.portion,
-                _resolved_settings(request.experiment),
+                _recorded_settings(request.experiment),
                 code_version(),
                 versions() | registry.versions(request.experiment.system),
             )
@@ -137,7 +141,7 @@ class Evaluator:
         With an `encoder`, a loaded embedding model, everything runs in this process. Raises `RunIsBusy` if another
         process is working on the same run.
         """
-        requests = [replace(each, experiment=_with_quantization(each.experiment)) for each in requests]
+        requests = [replace(each, experiment=resolved(each.experiment)) for each in requests]
         runs, total = self.start_together(requests)
         began(runs, total)
         first, rows = requests[0], dict(zip((run.name for run in runs), zip(runs, requests, strict=True), strict=True))
@@ -190,12 +194,9 @@ class Evaluator:
         return judge.spent
 
 
-def _resolved_settings(experiment: Experiment) -> dict[str, Any]:
-    """Name what a setting stands for here: the quantization "auto", and the weights in the classifier's folder.
-
-    Four bits give other answers than sixteen, and the classifier may be trained again.
-    """
-    settings = _with_quantization(experiment).settings
+def _recorded_settings(experiment: Experiment) -> dict[str, Any]:
+    """The settings of a run, with the weights in the classifier's folder, since that may be trained again."""
+    settings = resolved(experiment).settings
     if experiment.trained_classifier:
         folder = Path(experiment.trained_classifier)
         read_record(folder)
@@ -203,11 +204,23 @@ def _resolved_settings(experiment: Experiment) -> dict[str, Any]:
     return settings
 
 
-def _with_quantization(experiment: Experiment) -> Experiment:
-    """Name the quantization, so that every worker reads a model in the bits that the run records."""
-    if not experiment.pipeline.model.startswith("hf:"):
-        return experiment
-    return with_settings(experiment, [f"quantization={resolve_quantization(experiment.pipeline.quantization)}"])
+def resolved(experiment: Experiment) -> Experiment:
+    """Name what "auto" stands for on this machine, so that every worker does what the run records.
+
+    Four bits give other answers than sixteen. A chat model reads by notes ("con"), or "direct" where it runs on this
+    CPU, since notes take minutes there; no reply is checked then. With another method, replies to statements are
+    checked as in a chat: unless the model runs on this CPU.
+    """
+    pipeline = experiment.pipeline
+    if pipeline.model.startswith("hf:"):
+        pipeline = replace(pipeline, quantization=resolve_quantization(pipeline.quantization))
+    if pipeline.reader == "auto" and is_named(pipeline.model):
+        is_slow = runs_on_cpu(chat_model(pipeline.model, quantization=pipeline.quantization))
+        if pipeline.method == "auto":
+            pipeline = replace(pipeline, method="direct" if is_slow else "con", check="none")
+        elif pipeline.check == "auto":
+            pipeline = replace(pipeline, check="none" if is_slow else "model")
+    return replace(experiment, pipeline=pipeline)
 
 
 def _requested_benchmark(request: RunRequest) -> Benchmark:

@@ -28,8 +28,8 @@ from memory.settings import BankSettings
 Granularity = Literal["turn", "round", "session", "summary", "round-summary", "facts"]
 WHOLE_SESSIONS: Final = ("session", "summary")
 """Granularities of which a memory holds a whole session."""
-Key = Literal["value", "value+facts", "value+summary", "value+keyphrases", "facts", "summary", "keyphrases"]
-ReaderInput = Literal[
+IndexKey = Literal["value", "value+facts", "value+summary", "value+keyphrases", "facts", "summary", "keyphrases"]
+InputSource = Literal[
     "memory", "nothing", "everything", "recent", "oracle", "wrong", "found", "setting-1", "setting-2", "setting-3"
 ]
 RememberedKinds = Literal["both", "semantic", "episodic"]
@@ -81,11 +81,11 @@ class Experiment:
     pipeline: PipelineSettings = field(default_factory=PipelineSettings)
     granularity: Granularity = "turn"
     indexed: Literal["all", "user"] = "all"
-    key: Key = "value"
+    key: IndexKey = "value"
     keys: Literal["merged", "separate"] = "merged"
     strength_days: float = 0.0
     remembered: RememberedKinds = "both"
-    given: ReaderInput = "memory"
+    given: InputSource = "memory"
     found_by: str = ""
     times: Literal["asked", "model", "oracle"] = "asked"
     outside: Literal["kept", "dropped"] = "kept"

@@ -26,19 +26,19 @@ from hashlib import sha256
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from packaging.requirements import Requirement
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from eval.types import Costs, Sample, Verdict
 from memory.errors import MemoirError
 from memory.types import Store
 
 _SAMPLE = TypeAdapter(Sample)
-Key = tuple[str, str]
+ProbeKey = tuple[str, str]
 """A history's id and a probe's."""
-_VERDICT = TypeAdapter(tuple[Key | str, Verdict])
+_VERDICT = TypeAdapter(tuple[ProbeKey | str, Verdict])
 Line = TypeVar("Line")
 
 
@@ -71,13 +71,16 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class HistoryCosts:
-    """What it took to replay one history, by its id; `found` counts cached embeddings, `skips` what was unusable."""
+    """What it took to replay one history, by its id; `skips` are the parts of its data that were unusable.
+
+    `encoded` counts the texts that were embedded, `cached` ("found" in old runs) those whose embedding was known.
+    """
 
     history: str
     costs: Costs
     encoder_s: float
     encoded: int
-    found: int
+    cached: Annotated[int, Field(validation_alias=AliasChoices("cached", "found"))]
     wall_s: float
     skips: tuple[tuple[str, str], ...] = ()
 
@@ -115,7 +118,7 @@ class Run:
         Without `words`, the texts for people (`shown`, `trace`) are left out, which takes a third of the memory.
         """
         judged = dict(self._lines("verdicts.jsonl", _VERDICT))
-        samples: dict[Key, Sample] = {}
+        samples: dict[ProbeKey, Sample] = {}
         for sample in self._lines("predictions.jsonl", _SAMPLE):
             prediction = sample.prediction if words else replace(sample.prediction, shown=(), trace=())
             key = _key(sample)
@@ -123,7 +126,7 @@ class Run:
             samples[key] = replace(sample, prediction=prediction, verdict=verdict)
         return list(samples.values())
 
-    def answered(self) -> set[Key]:
+    def answered(self) -> set[ProbeKey]:
         """The probes answered so far."""
         return {_key(sample) for sample in self._lines("predictions.jsonl", _SAMPLE)}
 
@@ -139,7 +142,7 @@ class Run:
         """Append the costs of a history that is finished."""
         self._append("costs.jsonl", _COSTS.dump_json(costs))
 
-    def save_verdicts(self, verdicts: Mapping[Key, Verdict] | Mapping[str, Verdict]) -> None:
+    def save_verdicts(self, verdicts: Mapping[ProbeKey, Verdict] | Mapping[str, Verdict]) -> None:
         """Replace all verdicts by these: of a history's probe, or of every probe with an id."""
         lines = b"".join(_VERDICT.dump_json(v) + b"\n" for v in verdicts.items())
         write_atomically(self.folder / "verdicts.jsonl", lines)
@@ -201,7 +204,7 @@ class Run:
             ) from fault
 
 
-def _key(sample: Sample) -> Key:
+def _key(sample: Sample) -> ProbeKey:
     return sample.prediction.history_id, sample.probe.id
 
 
@@ -220,7 +223,7 @@ def drop_partial_line(path: Path) -> None:
 
 
 @lru_cache(maxsize=1)
-def read_before(folder: str) -> Mapping[Key, frozenset[tuple[Store, tuple[str, ...]]]]:
+def memories_read(folder: str) -> Mapping[ProbeKey, frozenset[tuple[Store, tuple[str, ...]]]]:
     """What the reader of the run in a folder got for each probe: the store and the units of each memory."""
     return {
         _key(sample): frozenset((hit.store, hit.units) for hit in sample.prediction.found if hit.place == "read")

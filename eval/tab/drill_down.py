@@ -36,15 +36,12 @@ OUTCOMES = {"read": "read", "beyond": "found, not read", "filtered": "removed by
 
 def group_names(scored: Iterable[Scored], *, has_reader: bool) -> list[str]:
     """List the groups that have probes, as "axis: name"."""
-    samples = [one.sample for one in scored]
-    present = {name for sample in samples for name in _groups_of(sample, has_reader)}
-    known = [
-        f"{axis}: {name}" for axis, of in AXES.items() for name in sorted({n for s in samples for n in of(s.probe)})
-    ]
+    present = {name for one in scored for name in _groups_of(one.sample, has_reader)}
     verdicts = [f"verdict: {state}" for state in ("wrong", "right", "unreadable", "unscored")]
     causes = [f"wrong because: {name}" for name in CAUSES]
     cells = [f"abstention: {cell}" for cell in ABSTENTION]
-    return [ALL, *(name for name in [*verdicts, *causes, *cells, *known] if name in present)]
+    by_axis = [name for axis in AXES for name in sorted(present) if name.startswith(f"{axis}: ")]
+    return [ALL, *(name for name in [*verdicts, *causes, *cells] if name in present), *by_axis]
 
 
 def _groups_of(sample: Sample, has_reader: bool) -> Iterator[str]:

@@ -101,9 +101,14 @@ def is_of_time(memory: Memory, span: TimeSpan) -> bool:
         return True
     if memory.said_at is None:
         return memory.event is None
-    start = memory.said_at.replace(hour=0, minute=0, second=0, microsecond=0)
-    day = TimeSpan(start.astimezone(UTC), (start + DAY).astimezone(UTC))
-    return day.overlaps(span) or any(time.span.overlaps(span) for time in times_in(memory.text, memory.said_at))
+    named = (time.span for time in times_in(memory.text, memory.said_at))
+    return any(each.overlaps(span) for each in (day_said(memory.said_at), *named))
+
+
+def day_said(said_at: datetime) -> TimeSpan:
+    """The day of a moment, in the zone of who spoke."""
+    start = said_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    return TimeSpan(start, start + DAY)
 
 
 def may_tell_of_time(memory: Memory, span: TimeSpan) -> bool:

@@ -6,13 +6,12 @@ It is that of `task_eval/evaluation.py` in github.com/snap-research/locomo (Maha
 
 import re
 import string
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from eval.benchmarks.locomo.adapter import ADVERSARIAL, CATEGORIES
-from eval.metrics.answers import CITATION_MARK
+from eval.metrics import answers
 from eval.metrics.evidence import Scores
 from eval.types import Probe, Sample
 
@@ -35,7 +34,7 @@ def official_scores(sample: Sample) -> Scores:
     categories, and the marks of citations are left out.
     """
     prediction = sample.prediction
-    meant = REFUSALS[0] if prediction.abstained else CITATION_MARK.sub("", prediction.answer)
+    meant = REFUSALS[0] if prediction.abstained else answers.CITATION_MARK.sub("", prediction.answer)
     mapped = 0.0 if prediction.abstained and sample.probe.ability != ADVERSARIAL else _score(sample.probe, meant)
     return {"f1_official": _score(sample.probe, prediction.answer), "f1_mapped": mapped}
 
@@ -86,8 +85,7 @@ def f1(answer: str, gold: str) -> float:
     Porter stemmer. It is 0 if either has no words.
     """
     ours, theirs = stems(answer), stems(gold)
-    shared = (Counter(ours) & Counter(theirs)).total()
-    return 2 * shared / (len(ours) + len(theirs)) if shared else 0.0
+    return answers.f1(ours, theirs) if ours and theirs else 0.0
 
 
 def split_f1(answer: str, gold: str) -> float:

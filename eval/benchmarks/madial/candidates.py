@@ -35,7 +35,7 @@ GIVEN = 5
 CandidatesOf = Callable[[Fields, Sequence[str]], Mapping[str, tuple[str, ...]]]
 """Gives the candidates by setting for the line of a dialogue and its relevant memories."""
 
-Key = tuple[str, ...]
+DialogueKey = tuple[str, ...]
 
 
 def read_candidates(dialogues: Path, part: str) -> CandidatesOf:
@@ -43,8 +43,8 @@ def read_candidates(dialogues: Path, part: str) -> CandidatesOf:
 
     Raises `UnreadableFile` if one of them ends in the middle of a line.
     """
-    retrieved: dict[Key, tuple[str, ...]] = {}
-    mixed: dict[Key, tuple[str, ...]] = {}
+    retrieved: dict[DialogueKey, tuple[str, ...]] = {}
+    mixed: dict[DialogueKey, tuple[str, ...]] = {}
     for file in sorted(dialogues.parent.glob("*top_20*.json")):
         if (RETRIEVED,) in outline(read_head(file)):
             retrieved |= {_key(line, "user-id"): _ids(line, RETRIEVED) for line in read_objects(file, [])}
@@ -69,7 +69,7 @@ def read_candidates(dialogues: Path, part: str) -> CandidatesOf:
     return candidates
 
 
-def _key(line: Fields, name: str) -> Key:
+def _key(line: Fields, name: str) -> DialogueKey:
     """What a line shares with the line of its dialogue: its test-turns, its relevant memories, and a field."""
     return (name, *(repr(line.values.get(field)) for field in ("test-turn", "relevant-id", name)))
 

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from functools import cache, lru_cache, partial
-from typing import Any
+from functools import lru_cache, partial
 
-from eval.metrics.answers import CITATION_MARK, IS_CJK, TextMetric
+from eval.metrics.answers import CITATION_MARK, IS_CJK, TextMetric, bleu_scorer
 from eval.metrics.evidence import check_arguments
 
 WEIGHTS: Mapping[int, tuple[float, ...]] = {1: (1.0,), 2: (0.5, 0.5), 3: (0.33, 0.33, 0.33), 4: (0.25,) * 4}
@@ -61,11 +60,4 @@ def _bleu(reply: str, reference: str, n: int) -> float:
 
 
 def _words(text: str, reference: str) -> list[str]:
-    return _chinese().tokenizer(text).split() if IS_CJK.search(reference) else text.split()
-
-
-@cache
-def _chinese() -> Any:  # noqa: ANN401  # importing its type loads sacrebleu
-    from sacrebleu.metrics.bleu import BLEU
-
-    return BLEU(tokenize="zh")
+    return bleu_scorer("zh").tokenizer(text).split() if IS_CJK.search(reference) else text.split()

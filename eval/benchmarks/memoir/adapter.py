@@ -70,9 +70,7 @@ def _history(probes_file: Path) -> History:
 def _read_probes(file: Path, imported: ImportedHistory) -> Iterator[Probe]:
     ids, known = UniqueIds(), _known(imported)
     skips: list[Skip] = []
-    for line in read_objects(file, skips):
-        if probe := _probe(line, known, ids):
-            yield probe
+    yield from filter(None, (_probe(line, known, ids) for line in read_objects(file, skips)))
     imported.skips.extend(in_file(file, skip) for skip in skips)
 
 

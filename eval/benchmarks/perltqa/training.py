@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.benchmarks.perltqa.adapter import LabelledQuestion, labelled_questions
 from eval.metrics.confusion import classification, kind_cells
-from eval.play.understanding import KINDS, TrainedKinds, Training, digest
+from eval.play.understanding import KINDS, TrainedKinds, Training, question_digest
 from eval.types import Kind, Watch
 from memory.errors import MemoirError
 
@@ -95,7 +95,7 @@ def _load(folder: Path, base: str, instruction: str, seed: int, seen: Sequence[L
             f"--base {base} is no model that can be loaded ({str(fault).splitlines()[0]}). Name a folder, or a "
             "model of huggingface.co, as bert-base-chinese or bert-base-uncased"
         ) from fault
-    digests = frozenset(digest(question.text) for question in seen)
+    digests = frozenset(question_digest(question.text) for question in seen)
     training = Training(base, instruction, digests)
     return TrainedKinds(folder, model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer, training)
 

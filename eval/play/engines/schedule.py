@@ -20,7 +20,7 @@ from threading import Event, Thread
 from typing import Any, Protocol, Self
 
 from eval.play.models import Models, load_models
-from eval.play.replay import Outcome, Task, replay
+from eval.play.replay import Outcome, Replay, replay
 from eval.runs.experiment import Experiment
 from eval.types import History
 from memory.errors import MemoirError
@@ -40,7 +40,7 @@ SILENT_SECONDS = 60.0
 Next = tuple[int, Outcome] | MemoirError | None
 """The next outcome of a task with the number of its experiment, or what failed; None when the task is finished."""
 
-Worker = Callable[[Task | None], Future[Next]]
+Worker = Callable[[Replay | None], Future[Next]]
 """Has a process start a task, or go on with its current one."""
 
 
@@ -67,7 +67,7 @@ class Replayer:
         self._history = "the models"
         self._outcomes: Iterator[tuple[int, Outcome]] = iter(())
 
-    def replay(self, task: Task | None) -> Next:
+    def replay(self, task: Replay | None) -> Next:
         """See `Worker`."""
         try:
             if self._models is None:
@@ -92,14 +92,16 @@ class Schedule:
     `histories` are read one ahead. `task_of` makes a task of what is unanswered of a history, or None if nothing is.
     """
 
-    def __init__(self, engine: Engine, histories: Iterable[History], task_of: Callable[[History], Task | None]) -> None:
+    def __init__(
+        self, engine: Engine, histories: Iterable[History], task_of: Callable[[History], Replay | None]
+    ) -> None:
         self._engine = engine
         self._task_of = task_of
         self._unread = filter(None, map(task_of, histories))
         self._events: SimpleQueue[tuple[Worker, Future[Next]]] = SimpleQueue()
-        self._waiting: deque[Task] = deque()
+        self._waiting: deque[Replay] = deque()
         self._idle: list[Worker] = []
-        self._busy: dict[Worker, Task] = {}
+        self._busy: dict[Worker, Replay] = {}
         self._deaths = Counter[str]()
         self._failed: list[str] = []
         self._broken_file: Exception | None = None
@@ -143,7 +145,7 @@ class Schedule:
         if task is not None:
             self._waiting.append(task)
 
-    def _send(self, worker: Worker, task: Task | None) -> None:
+    def _send(self, worker: Worker, task: Replay | None) -> None:
         try:
             future = worker(task)
         except self._engine.deaths as death:
@@ -182,7 +184,7 @@ class Schedule:
                 SILENT_SECONDS,
             )
 
-    def _handle_death(self, task: Task | None, death: Exception) -> None:
+    def _handle_death(self, task: Replay | None, death: Exception) -> None:
         history = task.history.id if task else ""
         self._deaths[history] += 1
         if task is None and self._deaths[history] > MAX_DEATHS_AT_START:

@@ -66,9 +66,9 @@ def simulate(
         place = places[question.probe.asked_in]
         memory.remember([*sessions[played:place], until(sessions[place], question.turn)])
         played = place
-        answered = memory.ask(question.probe, f"{question.asker}: {question.wording}")
-        wording = show(f"{question.asker}: {question.wording}", question.probe.choices, settings.answers)
-        asked = replace(question.probe, question=wording)
+        asked = replace(question.probe, question=f"{question.asker}: {question.wording}")
+        answered = memory.ask(asked)
+        asked = replace(asked, question=show(asked.question, asked.choices, settings.answers))
         if settings.answers == "open":  # no choices were shown
             asked = replace(asked, choices=(), gold=replace(asked.gold, choice=None))
             answered = replace(answered, choice=None)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.play.session_rewriter import is_of_self
-from eval.play.systems.contract import TEXTS, Chat, Found, Session, Turn
+from eval.play.systems.contract import TEXTS, Found, MeteredChat, Session, Turn
 from graph.learning.plain_facts import endings, facts
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder, Vectors
@@ -32,7 +32,7 @@ class Transcript:
 
     folder: Path
     embedder: Embedder
-    chat: Chat
+    chat: MeteredChat
     turns: list[Turn] = field(default_factory=list)
     session_of: dict[str, str] = field(default_factory=dict)
     known: list[Turn] = field(default_factory=list)
@@ -111,7 +111,7 @@ class Dense(Transcript):
 class LangGraphStore:
     """LangGraph's own long-term store (`InMemoryStore`) with its index over the encoder of the experiment."""
 
-    def __init__(self, folder: Path, embedder: Embedder, chat: Chat) -> None:
+    def __init__(self, folder: Path, embedder: Embedder, chat: MeteredChat) -> None:
         from langgraph.store.memory import InMemoryStore
 
         def embed(texts: Sequence[str]) -> Any:  # noqa: ANN401  # numpy's lists have no type
@@ -195,7 +195,7 @@ class Mem0:
     turn, and are matched to turns by their words. mem0 asks this object for vectors and replies.
     """
 
-    def __init__(self, folder: Path, embedder: Embedder, chat: Chat) -> None:
+    def __init__(self, folder: Path, embedder: Embedder, chat: MeteredChat) -> None:
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder)}  # read when the package is imported
         from mem0 import Memory
 

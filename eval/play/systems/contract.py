@@ -69,7 +69,7 @@ class MemorySystem(Protocol):
         """
 
 
-class Chat:
+class MeteredChat:
     """The chat model of the experiment, if one is set, for a memory to use; what that costs adds to `costs`."""
 
     def __init__(self, model: "ChatModel | None", costs: Costs) -> None:
@@ -98,5 +98,5 @@ class Chat:
         self.costs.tokens_out += tokens_out
 
 
-Open = Callable[[Path, Embedder, Chat], MemorySystem]
+Open = Callable[[Path, Embedder, MeteredChat], MemorySystem]
 """Opens an empty memory, given a folder of its own, and an encoder and a chat model that it may use."""

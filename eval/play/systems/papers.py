@@ -14,7 +14,7 @@ from itertools import chain, groupby
 import numpy as np
 
 from eval.play.systems.built_in import Dense, Scores, Transcript
-from eval.play.systems.contract import TEXTS, Chat, Session, Turn
+from eval.play.systems.contract import TEXTS, MeteredChat, Session, Turn
 from graph.learning.plain_facts import facts
 from graph.learning.summary import TermWeights, gist
 from graph.understanding.sentences import split
@@ -122,7 +122,7 @@ class LdAgent(Dense):
         return np.asarray(of_session[self._place] + NEARNESS * (self.vectors @ vector))
 
 
-def _summary(chat: Chat, texts: Sequence[str], system: str) -> str:
+def _summary(chat: MeteredChat, texts: Sequence[str], system: str) -> str:
     """A chat model's summary of texts, as a system asks for it, or else a few of their sentences."""
     prompt = TEXTS[system]["summarise"].format("\n".join(texts)[:MOST_CHARACTERS])
     if told := chat.ask(prompt, SUMMARY_TOKENS):

@@ -12,7 +12,7 @@ import httpx
 from pydantic import BaseModel
 
 from eval.play.systems.built_in import Bm25, Dense, FullHistory, LangGraphStore, Mem0, UpdatedFacts
-from eval.play.systems.contract import MEMOIR, TEXTS, Chat, Found, MemorySystem, Open, Session
+from eval.play.systems.contract import MEMOIR, TEXTS, Found, MemorySystem, MeteredChat, Open, Session
 from eval.play.systems.papers import HippoRag, LdAgent, MemWalker, Raptor
 from eval.types import Costs
 from memory.embedding.embedder import Embedder
@@ -55,7 +55,7 @@ def names() -> list[str]:
 def check(name: str, *, has_model: bool) -> None:
     """Check that there is a system of this name, with what it needs; raises `MemoirError` if not."""
     if name.startswith(ADDRESS):
-        HttpSystem(name, Chat(None, Costs()))
+        HttpSystem(name, MeteredChat(None, Costs()))
         return
     if name not in names():
         raise MemoirError(
@@ -67,7 +67,7 @@ def check(name: str, *, has_model: bool) -> None:
         raise MemoirError(f"{name} is missing. Install it: .venv/bin/python -m pip install {PACKAGES[name]}")
 
 
-def open_system(name: str, folder: Path, embedder: Embedder, chat: Chat) -> MemorySystem:
+def open_system(name: str, folder: Path, embedder: Embedder, chat: MeteredChat) -> MemorySystem:
     """Open an empty memory of a system, which may keep files in the folder; raises `MemoirError`."""
     if name.startswith(ADDRESS):
         return HttpSystem(name, chat)
@@ -115,7 +115,7 @@ class HttpSystem:
     (404).
     """
 
-    def __init__(self, address: str, chat: Chat) -> None:
+    def __init__(self, address: str, chat: MeteredChat) -> None:
         self.address, self._chat = address.rstrip("/"), chat
         self._client = httpx.Client(timeout=TIMEOUT_SECONDS)
         self._post("open", {}, _Reply)

@@ -20,7 +20,7 @@ from memory.errors import MemoirError
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class Holdout:
     """A benchmark's reporting half under constants that were chosen without the benchmark.
 
     `figure` is its value with these, `in_view` with those chosen on both halves of all benchmarks, `today` with those
@@ -49,7 +49,7 @@ class Tuning:
     today: Constants
     in_view: Constants
     trials: tuple[Trial, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Holdout, ...]
     settings: int
     machine: str
     code: str
@@ -84,23 +84,23 @@ def measure(evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = N
         return Tuning(today, in_view, tuple(tried), tuple(left_out), len(measured.kept), machine(), code_version())
 
 
-def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Constants, today: Constants) -> LeftOut:
+def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Constants, today: Constants) -> Holdout:
     def measure_half(constants: Constants) -> Sequence[ProbeValue]:
         return measured.measure([(name, "reporting")], constants)[name]
 
     left_out, seen, chat = (measure_half(constants) for constants in (chosen, in_view, today))
     off = {factor: {**chosen, factor: value} for factor, value in choice.off().items() if chosen[factor] != value}
-    return LeftOut(
-        name,
-        chosen,
-        choice.mean(left_out),
-        choice.mean(seen),
-        choice.mean(chat),
-        choice.change(seen, left_out),
-        choice.change(chat, left_out),
-        {factor: choice.paired(left_out, measure_half(constants)) for factor, constants in off.items()},
-        len({each.history for each in left_out}),
-        len(measured.measure([(name, "tuning")], in_view)[name]),
+    return Holdout(
+        benchmark=name,
+        constants=chosen,
+        figure=choice.mean(left_out),
+        in_view=choice.mean(seen),
+        today=choice.mean(chat),
+        lost=choice.change(seen, left_out),
+        gained=choice.change(chat, left_out),
+        without={factor: choice.paired(left_out, measure_half(constants)) for factor, constants in off.items()},
+        histories=len({each.history for each in left_out}),
+        tuning=len(measured.measure([(name, "tuning")], in_view)[name]),
     )
 
 
@@ -122,21 +122,13 @@ def _figures(found: Tuning) -> str:
     return "; ".join(f"{' and '.join(names)} ({', '.join(of)})" for names, of in benchmarks.items())
 
 
-def _left_out(left_out: Sequence[LeftOut]) -> str:
-    rows = [
-        [
-            each.benchmark,
-            str(each.lost.n),
-            str(each.histories),
-            str(each.tuning),
-            _points(each.figure),
-            _points(each.in_view),
-            _change(each.lost.value, each.lost.low, each.lost.high),
-            _points(each.today),
-            _change(each.gained.value, each.gained.low, each.gained.high),
-        ]
-        for each in left_out
-    ]
+def _left_out(left_out: Sequence[Holdout]) -> str:
+    rows = []
+    for each in left_out:
+        figure, in_view, today = map(_points, (each.figure, each.in_view, each.today))
+        lost, gained = (_change(change.value, change.low, change.high) for change in (each.lost, each.gained))
+        numbers = map(str, (each.lost.n, each.histories, each.tuning))
+        rows.append([each.benchmark, *numbers, figure, in_view, lost, today, gained])
     values = [[each.figure, each.in_view, each.lost.value, each.today, each.gained.value] for each in left_out]
     means = map(fmean, zip(*values, strict=True))
     mean = [f"{100 * value:{sign}.1f}" for value, sign in zip(means, ("", "", "+", "", "+"), strict=True)]
@@ -144,7 +136,7 @@ def _left_out(left_out: Sequence[LeftOut]) -> str:
     return markdown_table([*rows, ["mean", "", "", "", *mean]], header)
 
 
-def _without(left_out: Sequence[LeftOut]) -> str:
+def _without(left_out: Sequence[Holdout]) -> str:
     changes = {(name, each.benchmark): change for each in left_out for name, change in each.without.items()}
     starred = stars({at: change.p for at, change in changes.items()})
     cells = {at: _change(d.difference, d.low, d.high, starred[at]) for at, d in changes.items()}
