@@ -237,7 +237,7 @@ def test_where_the_model_gave_nothing_the_rules_reply_and_say_why(marlow, fault,
     ruled = marlow.again().say(text, remember=False).reading
     assert answer.reading.by == ruled.by
     assert answer.reading.answer
-    assert "Memoir replied without the chat model." in answer.reading.notice
+    assert "Memoir answered without the chat model." in answer.reading.notice
     assert line_of(answer).figures["fallback"] == 1
     assert answer.stored.turns == 2
 
