@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import ExitStack, aclosing, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ from memory.bank.rows import clean, clean_draft
 from memory.dates.expressions import TimeExpression
 from memory.embedding.embedder import Embedder
 from memory.embedding.turns import asking
+from memory.formatting import format_count
+from memory.search.indexer import BATCH, Indexer, count_pending
 from memory.search.searcher import Searcher
 from memory.types import Hit, WriteCounts
 
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from graph.models.quantization import Quantization
+
+
+MAX_WAIT = 1.0
+"""Seconds that a message waits for memories that are being indexed; after that these are found by their words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,22 @@ class Assistant:
         other = copy(self)
         other.services = replace(self.services, model=model, settings=settings)
         return other
+
+    def wait_until_ready(self, indexer: Indexer, persona_id: int) -> Iterator[str]:
+        """Load the models and wait, a second at most, for a persona's newest memories; yield what is waited for.
+
+        Many memories, as after an import, take longer than anyone would wait.
+        """
+        embedder, bank = self.services.searcher.embedder, self.services.bank
+        if not embedder.ready:
+            yield "Loading the embedding model…"
+            embedder.load()
+            self.services.line_reader.load()
+        deadline = time.monotonic() + MAX_WAIT
+        while 0 < (pending := count_pending(bank, embedder.model, persona_id)) <= BATCH and time.monotonic() < deadline:
+            yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"
+            indexer.wake()
+            indexer.wait(0.5)
 
     async def stream(self, ask: Ask, stop: asyncio.Event | None = None) -> AsyncGenerator[Event, None]:
         """Answer one message; the last event is the `Answer`.

@@ -98,6 +98,10 @@ class Message:
     questions: tuple[View, ...] = ()
 
 
+SUFFICIENT = 0.5
+"""The relevance from which a note answers the question; see the shift in `graph.training.reader_calibration`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """What the reader took from one hit: a passage, and the times that it names.

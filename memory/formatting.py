@@ -9,7 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from memory.dates.expressions import describe_span, read_date
+from memory.dates.expressions import describe_day, describe_span, read_date
 from memory.errors import MemoirError
 from memory.types import Memory, Store, TimeSpan
 
@@ -44,7 +44,7 @@ MAX_CELL = 220
 
 def format_day(moment: date | None) -> str:
     """Write a day, of a moment in its own zone: "13 May 2026"; empty for None."""
-    return f"{moment.day} {moment:%B %Y}" if moment else ""
+    return describe_day(moment) if moment else ""
 
 
 def format_beginning(moment: datetime | None) -> str:

@@ -95,7 +95,7 @@ class Users:
     def authenticate(self, name: str, password: str) -> User | None:
         """The user with that name and password; None if there is none, which takes as long for an unknown name."""
         user = self.named(name)
-        dummy = self._dummy_hash  # computed at every first call, so that it costs no extra time for unknown names
+        dummy = self._dummy_hash  # made for known names, too, or the first unknown one would take twice as long
         try:
             # Verify a dummy password, too, so that unknown names take as long as known ones.
             self._hasher.verify(user.password if user else dummy, password[:MAX_PASSWORD])

@@ -37,9 +37,8 @@ from graph.server.demo import (
     DemoMiddleware,
     VisitorAssistant,
 )
-from graph.server.request_limits import VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS
 from graph.server.site import build_site
-from graph.server.user_pages import UserPages
+from graph.server.user_pages import VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS, UserPages
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import pending_sessions
 from memory.bank.maintenance import verify

@@ -183,7 +183,9 @@ def test_a_run_that_is_going_on_is_neither_gone_on_with_nor_deleted(runs):
         with pytest.raises(RunIsBusy), run.lock():
             pass
     assert run.name in {r.name for r in runs.all()}
+    assert not run.is_busy
     run.delete()
+    assert (run.folder.exists(), run.name in {r.name for r in runs.all()}) == (False, False)
 
 
 def test_nothing_that_measures_depends_on_the_screen():

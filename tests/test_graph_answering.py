@@ -51,7 +51,7 @@ def test_undo_takes_back_an_answer_of_which_the_page_has_not_heard(answering: An
     async def send_and_undo() -> str:
         await send(answering, before, "My locker code is 5528.")
         assert bank.memories(before.persona_id)
-        return (await answering.take_back(before))[answering.box.composer].value
+        return (await answering.forget_last(before))[answering.box.composer].value
 
     assert asyncio.run(send_and_undo()) == "My locker code is 5528."
     assert bank.memories(before.persona_id) == []

@@ -201,7 +201,7 @@ def test_a_model_that_never_keeps_to_the_form_leaves_the_answer_to_the_extractiv
     assert reading.by == "extractive"
     assert "3 March 2024" in reading.answer
     assert "did not reply in the requested form" in reading.notice
-    assert line_of(answer).decided.startswith("extractive, because")
+    assert line_of(answer).decided.startswith("without the chat model (")
     assert line_of(answer).figures["tokens in"] == 22
     assert not reading.unreachable
 

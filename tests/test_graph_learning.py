@@ -19,7 +19,7 @@ from graph.learning.from_model import Excerpt
 from graph.learning.from_rules import emotion, own_sentences, scene
 from graph.learning.learner import Learner, learn_from_sessions
 from graph.learning.summary import PHRASES, TermCounts, TermWeights
-from graph.models.calls import Unreachable
+from graph.models.calls import ModelUnavailable
 from graph.models.registry import chat_model
 from graph.models.tokens import estimated_tokens
 from graph.settings import Settings
@@ -495,7 +495,7 @@ def test_a_reply_of_no_form_is_asked_for_once_more_and_then_rules_learn(bank):
 def test_while_the_model_is_away_sessions_wait(bank, status, monkeypatch):
     monkeypatch.setattr("graph.models.hosted.model.RETRIES", 0)
     tell(bank, "I live in Porto.")
-    with ChatServer(Broken(status=status, body="{}")) as server, pytest.raises(Unreachable):
+    with ChatServer(Broken(status=status, body="{}")) as server, pytest.raises(ModelUnavailable):
         by_server(bank, server)
     assert (learned(bank), len(learning_queue.pending_sessions(bank))) == ([], 1)
 

@@ -8,7 +8,7 @@ import pytest
 
 from graph.models import calls
 from graph.models.calls import ModelFailed, stream_reply
-from graph.models.limits import CHARACTERS_PER_TOKEN, without_loop
+from graph.models.limits import MAX_CHARACTERS_PER_TOKEN, without_loop
 from graph.models.registry import chat_model
 from support.chat_server import ChatServer, Half
 
@@ -19,7 +19,7 @@ ENDLESS = [f"word{n}" for n in range(5000)]
 def test_a_server_that_ignores_the_bound_is_cut_off():
     with ChatServer(" ".join(ENDLESS)) as server:
         reply = asyncio.run(stream_reply(chat_model(server.model()), TALK, max_tokens=20))
-    assert (len(reply.text), reply.cut) == (20 * CHARACTERS_PER_TOKEN, True)
+    assert (len(reply.text), reply.cut) == (20 * MAX_CHARACTERS_PER_TOKEN, True)
 
 
 def test_a_reply_that_reached_its_bound_is_marked_as_cut():

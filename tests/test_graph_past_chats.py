@@ -17,12 +17,11 @@ from graph.tab.chats import (
     build_ask,
     earlier_replies,
     find_place,
+    forget_from,
     given_reply,
     open_new,
     resume,
-    take_back,
     user_places,
-    wait_until_ready,
     without_forgotten,
 )
 from graph.tab.evidence import render_last_sources, render_sources_of
@@ -120,10 +119,10 @@ def test_a_message_waits_for_no_import_of_another_persona_and_not_long_for_its_o
     services.searcher.embedder.load()
     indexer = Indexer(services.bank, services.searcher.embedder)  # it never runs: what is pending stays so
     assistant = Assistant(services)
-    assert list(wait_until_ready(assistant, indexer, idle.id)) == []
-    assert 1 <= len(list(wait_until_ready(assistant, indexer, busy.id))) <= 3
+    assert list(assistant.wait_until_ready(indexer, idle.id)) == []
+    assert 1 <= len(list(assistant.wait_until_ready(indexer, busy.id))) <= 3
     chat(services.bank, busy.id, "c2", *(f"Line {n} of a longer one." for n in range(2 * BATCH)))
-    assert list(wait_until_ready(assistant, indexer, busy.id)) == []  # it would take longer than anyone waits
+    assert list(assistant.wait_until_ready(indexer, busy.id)) == []  # it would take longer than anyone waits
 
 
 def test_what_was_dated_far_ahead_does_not_date_what_is_said_now(bank: Bank) -> None:
@@ -208,7 +207,7 @@ def test_a_resumed_chat_shows_what_it_taught_and_the_sources_of_its_last_answer(
     assert "My sister Hilde lives in Ghent." in told.remembered
     assert asked.remembered == ()
     assert 'data-answer="2"' in render_last_sources(bank, resumed)
-    shorter = render_last_sources(bank, take_back(bank, resumed, user_places(resumed)[-1]))
+    shorter = render_last_sources(bank, forget_from(bank, resumed, user_places(resumed)[-1]))
     assert 'data-answer="1"' in shorter
     assert "called" not in shorter
 
@@ -250,12 +249,12 @@ def test_the_last_message_is_taken_back_with_what_it_corrected_and_no_other(serv
     past = find_chat(bank, "a")
     assert past is not None
     chat = resume(bank, past)
-    shorter = take_back(bank, chat, user_places(chat)[-1])
+    shorter = forget_from(bank, chat, user_places(chat)[-1])
     assert [bubble.text for bubble in shorter.bubbles] == [bubble.text for bubble in chat.bubbles[:2]]
     assert len(shorter.answers) == 1
     assert "3 May" in Assistant(services).ask(Ask(iris, "When is my dentist?", NOW, "c")).reading.answer
     unkept = Chat("a", iris.id, (user_bubble("My dentist is on 3 May."),))
-    assert take_back(bank, unkept, 0).bubbles == ()
+    assert forget_from(bank, unkept, 0).bubbles == ()
     assert len(bank.turns(iris.id, past.id)) == 2
 
 
@@ -418,7 +417,7 @@ def test_an_import_into_my_memory_is_read_and_continued_as_a_past_chat(services:
     assert (continued.id, continued.external_id, continued.turn_count) == (past.id, past.chat_id, 4)
     whole = resume(bank, continued)
     assert whole.bubbles[2].text == "I painted the boat green."
-    assert len(take_back(bank, whole, 2).bubbles) == 2
+    assert len(forget_from(bank, whole, 2).bubbles) == 2
     assert ingest.ingest(bank, tmp_path / "_chat.txt", persona=str(own.id), user="Noor").histories[0].stored.turns == 0
     boat = next(memory for memory in bank.memories(own.id) if memory.text == "My boat is called Reiher.")
     assert boat.speaker == "You"

@@ -66,23 +66,20 @@ def test_the_trace_counts_what_was_found(marlow):
     assert done["trace"][0].figures == stores
 
 
-LINES = {
-    "voice": "voice",
-    **{name: factor.score for name, factor in FACTORS.items()},
-}
-"""The settings of each factor, and the name of its line in the trace."""
+LINES = ["voice", *FACTORS]
+"""The names of the lines in the trace, which are those of the settings."""
 
 
 def test_each_factor_that_changed_a_score_says_so_once(marlow):
     trace = found(marlow, "When did Tilde repair the canoe in April?")["trace"]
-    assert [line.node for line in trace] == ["retrieve", *LINES.values()]
+    assert [line.node for line in trace] == ["retrieve", *LINES]
     assert "When did I repair the canoe in April?" in trace[1].decided
     assert all(line.figures["raised"] > 0 for line in trace[2:])
 
 
-@pytest.mark.parametrize(("setting", "line"), LINES.items())
-def test_a_factor_that_is_switched_off_changes_nothing_and_says_nothing(marlow, setting, line):
-    done = found(marlow, "When did Tilde repair the canoe in April?", **{setting: 0 if setting != "voice" else False})
+@pytest.mark.parametrize("line", LINES)
+def test_a_factor_that_is_switched_off_changes_nothing_and_says_nothing(marlow, line):
+    done = found(marlow, "When did Tilde repair the canoe in April?", **{line: 0 if line != "voice" else False})
     assert line not in {said.node for said in done["trace"]}
     assert len(done["trace"]) == len(LINES)
     assert not any(hit.scores.get(line) for hit in done["hits"])

@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from graph.assistant import Assistant
 from graph.models.hosted import model as hosted
 from graph.models.hosted.profile import FORMS
 from graph.models.limits import recites
+from graph.models.tokens import count_tokens
 from graph.readers.talk.known import choose, resemblance, split_passages
 from graph.readers.talk.prompt import (
     INSTRUCTION,
@@ -26,7 +28,7 @@ from graph.readers.talk.prompt import (
     system_message,
     turns_of,
 )
-from graph.readers.talk.reply import STOPPED, UNCHECKED, StreamedReply
+from graph.readers.talk.reply import STOPPED, UNCHECKED, StreamedReply, fit
 from graph.state import Token
 from memory.types import MemoryDraft, PersonaDraft, TimeSpan, TurnDraft
 from support.chat_server import Broken, ChatServer, Half
@@ -235,7 +237,7 @@ def test_where_the_model_gave_nothing_the_rules_reply_and_say_why(marlow, fault,
     ruled = marlow.again().say(text, remember=False).reading
     assert answer.reading.by == ruled.by
     assert answer.reading.answer
-    assert "Memoir replied without the chat model." in answer.reading.notice
+    assert "Memoir answered without the chat model." in answer.reading.notice
     assert line_of(answer).figures["fallback"] == 1
     assert answer.stored.turns == 2
 
@@ -589,6 +591,18 @@ def test_a_chat_that_does_not_fit_loses_its_oldest_turns(marlow):
     assert "turn 11" in said
     assert "turn 0 " not in said
     assert said.endswith(TOLD)
+
+
+def test_of_what_does_not_fit_the_oldest_goes_first_and_what_is_known_goes_last(marlow):
+    content, model = content_of(marlow), SimpleNamespace(_llm_type="scripted")
+    lines = tuple(replace(content.known[0], words=f"line {n} " + "word " * 40) for n in range(8))
+    content = replace(content, known=lines[:4], earlier=lines[4:])
+    fewer, _, _ = fit(content, model, count_tokens(model, messages(content)) - 1)
+    assert (fewer.known, fewer.earlier) == (lines[:4], lines[5:])
+    without_earlier = count_tokens(model, messages(replace(content, earlier=())))
+    fewest, size, notices = fit(content, model, without_earlier - 1)
+    assert (fewest.known, fewest.earlier, notices) == (lines[2:4], (), [])
+    assert size == count_tokens(model, messages(fewest))
 
 
 def test_a_message_that_does_not_fit_is_shown_with_its_end_and_that_is_said(marlow):

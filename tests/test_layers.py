@@ -27,6 +27,9 @@ MODULES_WITH_SQL = ("memory.bank", "memory.search.engine")
 OWN_DATABASES = {"eval.judging.judge", "eval.play.models", "eval.speed.references"}
 """Modules with SQL of a database of their own, which is no bank."""
 
+POSIX_ONLY = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+"""Modules of the standard library that Windows lacks."""
+
 SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\s")
 
 
@@ -94,6 +97,18 @@ def test_a_layer_imports_only_those_below_it(layer):
 def test_only_the_page_and_the_server_import_gradio():
     others = [module for module in MODULES if not serves_the_web(module)]
     assert [m for m in others for name in IMPORTS[m] if is_in(name, "gradio")] == []
+
+
+def test_every_module_can_be_imported_on_windows():
+    """What stands under `if sys.platform != "win32":` may import what Windows lacks."""
+    names = [
+        (m, name)
+        for m, path in MODULES.items()
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in [getattr(node, "module", None), *(alias.name for alias in node.names)]
+    ]
+    assert [(m, name) for m, name in names if name in POSIX_ONLY] == []
 
 
 def test_only_search_imports_its_engine():

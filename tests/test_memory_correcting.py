@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph.tab.chat_box import RememberedPanel
+from graph.tab.messages import Chat
 from memory.bank import corrections as correcting
 from memory.bank import journal
 from memory.bank import learning_queue as consolidation
@@ -16,6 +20,7 @@ from memory.errors import MemoirError
 from memory.forgetting import forget
 from memory.search import indexer
 from memory.search.searcher import Searcher
+from memory.tab.memory_card import MemoryDetail
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
@@ -241,11 +246,25 @@ def test_undoing_everything_leaves_the_bank_as_it_was(tmp_path_factory, changes)
 def test_the_journal_tells_of_changes_in_numbers(bank):
     kayak = tell(bank, "I bought a kayak.")["I bought a kayak."]
     correcting.pin(bank, 1, kayak.id, pinned=True)
-    correcting.edit(bank, edited(kayak, "I bought a canoe."))
-    correcting.undo(bank, 1)
-    told = [(entry.action, entry.memories) for entry in journal.read(bank, 3)]
-    assert told == [("undid", "1"), ("edited", "1"), ("pinned", "1")]
+    with journal.requested_by("Chat tab"):
+        correcting.edit(bank, edited(kayak, "I bought a canoe."))
+        correcting.undo(bank, 1)
+    told = [(entry.action, entry.request, entry.memories) for entry in journal.read(bank, 3)]
+    assert told == [("undid", "Chat tab", "1"), ("edited", "Chat tab", "1"), ("pinned", "app", "1")]
     assert "kayak" not in journal.to_csv(journal.read(bank))
+
+
+def test_the_journal_names_the_tab_that_a_change_was_made_in(bank):
+    memory = tell(bank, "I bought a kayak.")["I bought a kayak."]
+    turn = next(iter(bank.turns(1, 1)))
+    event = SimpleNamespace(action="edit", memory=memory.id, text="I bought a canoe.", turn=turn.external_id)
+    with gr.Blocks():
+        panel = RememberedPanel(bank, gr.State(None))
+        detail = MemoryDetail(bank, gr.Dropdown())
+    panel.show(Chat(id="chat-1", persona_id=1), event)
+    detail.undo_last(1, None)
+    detail.mark_wrong(1, memory.id)
+    assert [entry.request for entry in journal.read(bank, 3)] == ["Memory tab", "Memory tab", "Chat tab"]
 
 
 def test_a_version_without_changes_says_what_the_memory_says(bank):

@@ -14,6 +14,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries import deletion
 from memory.bank.queries.deletion import select_everything, select_memories, select_session
 from memory.errors import BankUnavailable, MemoirError
+from memory.forgetting import forget
 from memory.forgetting.forget import find_in_bank, forget_memories, forget_selected, preview_selected
 from memory.search import indexer
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
@@ -93,6 +94,19 @@ def test_an_upload_that_waits_and_contains_it_is_named_and_deleted_with_it(made,
     assert waiting.exists()
     assert forget_memories(bank, ana.id, [secret.id]).uploads == (waiting,)
     assert (waiting.exists(), other.exists()) == (False, True)
+
+
+def test_an_upload_goes_whichever_of_many_forgotten_texts_it_contains(made, tmp_path, monkeypatch):
+    bank, ana = made
+    monkeypatch.setattr(forget, "MAX_TEXTS_SEARCHED", 1)
+    waiting = tmp_path / "uploads" / "all" / "one" / "talk.txt"
+    waiting.parent.mkdir(parents=True)
+    texts = [text for m in bank.memories(ana.id) if len(text := m.text) >= forget.MIN_PROOF_CHARACTERS]
+    assert len(texts) > 1
+    waiting.write_text(f"Ana: {max(texts)}\nBo: oh\n")
+    assert preview_selected(bank, [ana.id], select_everything).uploads == (waiting,)
+    assert forget_selected(bank, [ana.id], select_everything).uploads == (waiting,)
+    assert not waiting.exists()
 
 
 def test_what_was_only_asked_about_it_is_named_and_goes_with_the_answer(made):

@@ -58,7 +58,7 @@ def test_with_every_factor_off_the_total_is_the_match_alone():
     found = candidates([3, 0, 1, 2], speakers=["Ana", "Bo", "Ana", "Bo"], own=[True, False] * 2, said=[MAY] * 4)
     done = weighed(found, Subject(("Ana",), True, (may(3),)))
     np.testing.assert_allclose(done.total, mix(found.lexical[0], found.dense[0], found.embedded, 0.8))
-    assert all(done.row(row)[kind] == 0 for row in range(4) for kind in ("speaker", "time", "lent"))
+    assert all(done.row(row)[kind] == 0 for row in range(4) for kind in ("speaker", "time", "neighbours"))
 
 
 def test_the_best_match_is_one_the_worst_keeps_a_standard_deviation_and_no_match_is_nothing():
@@ -137,12 +137,12 @@ def test_of_several_times_the_nearest_counts():
 
 def test_a_turn_lends_to_the_next_and_half_as_much_to_the_one_beyond():
     done = weighed(candidates([0, 0, 0, 1, 0, 0, 0]), neighbours=0.4)
-    np.testing.assert_allclose(done.gains["lent"], [0, 0.2, 0.4, 0, 0.4, 0.2, 0])
+    np.testing.assert_allclose(done.gains["neighbours"], [0, 0.2, 0.4, 0, 0.4, 0.2, 0])
 
 
 def test_only_the_better_of_two_neighbours_lends():
     done = weighed(candidates([1, 0, 0.5]), neighbours=0.4)
-    assert done.gains["lent"][1] == pytest.approx(0.4)
+    assert done.gains["neighbours"][1] == pytest.approx(0.4)
 
 
 def test_nothing_is_lent_across_sessions_or_gaps_or_to_facts():
@@ -150,12 +150,12 @@ def test_nothing_is_lent_across_sessions_or_gaps_or_to_facts():
     apart = candidates([0, 1, 0], places=[0, 4, 9])
     facts = candidates([0, 1, 0], turns=[False, True, False], places=[-2, 1, -6], sessions=[0, 1, 0])
     for found in (across, apart, facts):
-        assert not weighed(found, neighbours=0.4).gains["lent"].any()
+        assert not weighed(found, neighbours=0.4).gains["neighbours"].any()
 
 
 def test_a_turn_between_that_is_no_candidate_does_not_join_those_around_it():
     done = weighed(candidates([1, 0], places=[0, 2]), neighbours=0.4)
-    np.testing.assert_allclose(done.gains["lent"], [0, 0.2])
+    np.testing.assert_allclose(done.gains["neighbours"], [0, 0.2])
 
 
 def test_the_factors_of_turns_leave_the_place_of_a_fact_to_its_own_match():
@@ -185,7 +185,7 @@ def test_no_factor_takes_anything_away_and_no_total_leaves_the_range(rows, setti
         done.fused,
         done.gains["speaker"],
         done.gains["time"],
-        done.gains["lent"],
+        done.gains["neighbours"],
         done.total,
     ):
         assert part.shape == (len(words),)

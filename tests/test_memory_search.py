@@ -10,8 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_memories
-from memory.search import indexer
-from memory.search import searcher as search
+from memory.search import indexer, scoring
 from memory.search.engine.index import Index
 from memory.search.scoring import SearchSettings, mix
 from memory.search.searcher import MAX_NAMES, Searcher
@@ -100,14 +99,14 @@ def test_a_question_costs_one_encoder_call(made):
 
 def test_a_question_is_answered_from_one_state_of_the_bank(made, monkeypatch):
     bank, _, _ = made
-    score = search.score
+    score = scoring.score
 
     def meanwhile(*given):
         with bank.writing() as db:
             db.conn.execute("DELETE FROM memories")
         return score(*given)
 
-    monkeypatch.setattr(search, "score", meanwhile)
+    monkeypatch.setattr(scoring, "score", meanwhile)
     assert len(ask(made, "puppy")) == 4
     assert ask(made, "puppy") == ()
 

@@ -6,7 +6,7 @@ OUT/personas/2.replies    the replies to a part that was interrupted
 
 A benchmark's recipe makes a part by asking a `Writer` and checking the replies. What fails a check raises `LeftOut`:
 within `leave_out` it is counted, and the next item is made; elsewhere the part cannot be made. If the model cannot be
-reached (`Unreachable`), the run ends, and the same command goes on later.
+reached (`ModelUnavailable`), the run ends, and the same command goes on later.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from eval.making.prompts import Prompt
 from eval.metrics.answers import normalise
 from eval.runs.run import drop_partial_line, write_atomically
 from eval.types import ChatModel, Watch
-from graph.models.calls import Completion, ModelFailed, Unreachable
+from graph.models.calls import Completion, ModelFailed, ModelUnavailable
 from graph.models.json_replies import UnusableReply, ask_for_json
 from memory.errors import MemoirError
 
@@ -98,7 +98,7 @@ class Generation:
                 part = make(item, writer)
             except LeftOut as fault:
                 self.failed.append(f"{writer.place}: {fault}{_in_brackets(writer.left_out)}")
-            except Unreachable as fault:
+            except ModelUnavailable as fault:
                 raise MemoirError(
                     f"{writer.place}: {fault}. The {len(made)} finished are kept, and the replies to this one; run the "
                     "same command again to go on"
@@ -196,7 +196,7 @@ class Writer:
 
         Raises:
             LeftOut: two replies do not have the form, or there is none.
-            Unreachable: the model may reply another time.
+            ModelUnavailable: the model may reply another time.
         """
         prompt = self.generation.prompts[name]
         text = prompt.fill(data)
@@ -208,7 +208,7 @@ class Writer:
         request = ask_for_json(self.generation.model, [("human", text)], prompt.reply, replies, max_tokens=MAX_TOKENS)
         try:
             reply = asyncio.run(request)
-        except Unreachable:
+        except ModelUnavailable:
             raise
         except (UnusableReply, ModelFailed) as fault:
             raise LeftOut("unusable reply") from fault

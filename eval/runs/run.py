@@ -11,7 +11,6 @@ An unfinished run is resumed if data, settings, code and versions are still the 
 starts, so that no run mixes two.
 """
 
-import fcntl
 import json
 import os
 import platform
@@ -28,6 +27,8 @@ from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import psutil  # type: ignore[import-untyped]
+from filelock import FileLock, Timeout
 from packaging.requirements import Requirement
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
@@ -157,14 +158,14 @@ class Run:
 
         Raises `RunIsBusy` if another process has locked it.
         """
-        with (self.folder / "lock").open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunIsBusy(
-                    f"{self.name} is running in another window or process. Nothing was changed; wait for it, or stop "
-                    "it there."
-                ) from None
+        try:  # a soft lock outlives a kill
+            locked = FileLock(self.folder / "lock", blocking=False, fallback_to_soft=False).acquire()
+        except Timeout:
+            raise RunIsBusy(
+                f"{self.name} is running in another window or process. Nothing was changed; wait for it, or stop it "
+                "there."
+            ) from None
+        with locked:
             yield
 
     @property
@@ -179,7 +180,8 @@ class Run:
     def delete(self) -> None:
         """Remove the run's folder; raises `RunIsBusy` if it is running."""
         with self.lock():
-            shutil.rmtree(self.folder)
+            (self.folder / "run.json").unlink()  # it is no run any more; Windows deletes no file that is locked
+        shutil.rmtree(self.folder)
 
     def _append(self, name: str, line: bytes) -> None:
         with (self.folder / name).open("ab") as file:
@@ -329,5 +331,5 @@ def versions() -> dict[str, str]:
 
 def machine() -> str:
     """Describe the machine in one line."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    memory = psutil.virtual_memory().total / (1 << 30)
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"

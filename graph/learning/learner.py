@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graph.learning import from_model, from_rules
 from graph.learning.from_model import Excerpt
-from graph.models.calls import Unreachable
+from graph.models.calls import ModelUnavailable
 from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
@@ -68,7 +68,7 @@ def learn_from_sessions(
     If a chat model's reply is unusable, or its server fails at it, rules learn from that session instead.
 
     Raises:
-        Unreachable: the chat model cannot be reached; the remaining sessions stay in the queue.
+        ModelUnavailable: the chat model cannot be reached; the remaining sessions stay in the queue.
     """
     done = LearningResult()
     while engine != "none" and not stopped():
@@ -112,7 +112,7 @@ def _learn(
         notice = f"the chat model's reply could not be used: {fault}"
     except ServerError as fault:  # to wait for a server that fails at one session would hold up all the others
         notice = str(fault)
-    except Unreachable:
+    except ModelUnavailable:
         raise
     except MemoirError as fault:
         notice = str(fault)

@@ -20,12 +20,12 @@ from graph.models.faults import (
     TRY_AGAIN,
     ContextExceeded,
     ModelFailed,
-    Unreachable,
+    ModelUnavailable,
     broken_off,
     exceeds_context,
-    failed,
     http_status,
     no_reply,
+    to_error,
 )
 from graph.models.hosted.keys import redact_keys
 from graph.models.hosted.profile import (
@@ -37,8 +37,8 @@ from graph.models.hosted.profile import (
     turn_of,
 )
 from graph.models.limits import (
-    CHARACTERS_PER_TOKEN,
     FIRST_TEXT_SECONDS,
+    MAX_CHARACTERS_PER_TOKEN,
     REPLY_TOKENS,
     SHORTEST_REPLY,
     TOTAL_SECONDS,
@@ -51,7 +51,7 @@ from graph.models.tokens import estimated_size, estimated_tokens, is_hosted
 if TYPE_CHECKING:
     from langchain_openai.chat_models.base import BaseChatOpenAI
 
-__all__ = ["Completion", "Messages", "ModelFailed", "Schema", "Unreachable", "complete", "stream_reply"]
+__all__ = ["Completion", "Messages", "ModelFailed", "ModelUnavailable", "Schema", "complete", "stream_reply"]
 
 Schema = Mapping[str, Any]
 Say = Callable[[str], None]
@@ -109,7 +109,7 @@ async def stream_reply(
         ModelFailed: there is no reply, or only a part of one; the message says why.
     """
     bounded = None if schema is None else bounded_schema(schema)
-    request = partial(_Reply, model, messages, CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS), on_piece)
+    request = partial(_Reply, model, messages, MAX_CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS), on_piece)
     if is_hosted(model):
         async with turn_of(model):
             return await _ask_server(model, request, bounded, max_tokens)
@@ -201,7 +201,7 @@ class _Reply:
         if fault is not None:
             if http_status(fault) in self.refusals and not self.text and not exceeds_context(fault):
                 raise _SchemaRefused
-            raise failed(fault, partial=bool(self.text))
+            raise to_error(fault, partial=bool(self.text))
         return self._completion()
 
     async def _pieces(self, options: Mapping[str, Any]) -> AsyncGenerator[AIMessage, None]:

@@ -29,11 +29,11 @@ class ModelFailed(MemoirError):
     """A chat model gave no usable reply: it was unreachable, refused, too slow, or replied with nothing."""
 
 
-class Unreachable(ModelFailed):
+class ModelUnavailable(ModelFailed):
     """It may reply another time: its server is away, busy or refuses the key, or the memory is full."""
 
 
-class ServerError(Unreachable):
+class ServerError(ModelUnavailable):
     """Its server failed at this request (HTTP 500): it may reply another time, or fail at the same request again."""
 
 
@@ -45,7 +45,7 @@ class ContextExceeded(ModelFailed):
         self.length = length
 
 
-def failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
+def to_error(fault: BaseException, *, partial: bool = False) -> MemoirError:
     """A fault to show to the user; it does not refer to the original, which may quote a key."""
     if isinstance(fault, MemoirError):
         return fault
@@ -64,7 +64,7 @@ def failed(fault: BaseException, *, partial: bool = False) -> MemoirError:
     message = broken_off(said, remedy) if partial else no_reply(said, remedy)
     if status == 500:
         return ServerError(message)
-    kind = Unreachable if status in (401, 403, 404, 429) or status >= 500 or by_name else ModelFailed
+    kind = ModelUnavailable if status in (401, 403, 404, 429) or status >= 500 or by_name else ModelFailed
     return kind(message)
 
 

@@ -10,7 +10,7 @@ from memory.search.tokens import words
 REPLY_TOKENS = 1024
 """Where the caller names no bound; an answer with notes on eight memories takes half of it."""
 
-CHARACTERS_PER_TOKEN = 8
+MAX_CHARACTERS_PER_TOKEN = 8
 """A server that ignores the bound is cut off here; English has 4 to 5 characters a token, indented JSON up to 7."""
 
 FIRST_TEXT_SECONDS = 120.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graph.learning.corrections import revise
-from graph.models.calls import Completion, ModelFailed, Unreachable
+from graph.models.calls import Completion, ModelFailed, ModelUnavailable
 from graph.models.faults import UnknownModel
 from graph.models.json_replies import UnusableReply
 from graph.readers import extractive
@@ -94,21 +94,28 @@ async def _spoken(reader_input: ReaderInput, revision: Revision | None, write: W
 
 async def _without_model(reader_input: ReaderInput, revision: Revision | None, fault: MemoirError) -> ReaderOutput:
     """The reply that is made by rule where the chat model gave nothing; the user is told why."""
-    settings, why = replace(reader_input.services.settings, reader="extractive"), without_folders(str(fault))
+    settings = replace(reader_input.services.settings, reader="extractive")
     by_rule = replace(reader_input, services=replace(reader_input.services, model=None, settings=settings))
-    notice = f"{capitalise(why)}. Memoir replied without the chat model."
-    decided = f"replied without the chat model: {why}"
-    return _fallen_back(await _read(by_rule, revision), notice, fault, decided, {"fallback": 1})
+    return _fallen_back(await _read(by_rule, revision), fault, settings.model, {})
 
 
-def _fallen_back(
-    output: ReaderOutput, notice: str, fault: Exception, why: str, figures: Mapping[str, float]
-) -> ReaderOutput:
-    """What was replied by rule, with the notice and the reason that the chat model did not."""
-    unreachable = isinstance(fault, (Unreachable, UnknownModel))
-    line = output.line
-    line = replace(line, decided=f"{why}; {line.decided}", figures={**line.figures, **figures})
-    return replace(output, reading=replace(output.reading, notice=notice, unreachable=unreachable), line=line)
+def _fallen_back(output: ReaderOutput, fault: Exception, model: str, figures: Mapping[str, float]) -> ReaderOutput:
+    """What was replied by rule; the notice and the trace say why the chat model did not."""
+    if isinstance(fault, RejectedAnswer):
+        why = f"The chat model's answer was not used: {fault}"
+    elif isinstance(fault, UnusableReply):
+        why = f"{model} did not reply in the requested form ({fault}), even when asked again"
+    else:
+        why = capitalise(str(fault))
+    why = without_folders(why)
+    reading = replace(
+        output.reading,
+        notice=f"{why}. Memoir answered without the chat model.",
+        unreachable=isinstance(fault, (ModelUnavailable, UnknownModel)),
+    )
+    figures = {**output.line.figures, **figures, "fallback": 1}
+    line = replace(output.line, decided=f"without the chat model ({why}): {output.line.decided}", figures=figures)
+    return replace(output, reading=reading, line=line)
 
 
 async def _read(reader_input: ReaderInput, revision: Revision | None) -> ReaderOutput:
@@ -235,19 +242,5 @@ async def _answered(reader_input: ReaderInput) -> ReaderOutput:
         return await chain_of_note.read(replace(reader_input, message=message), replies)
     except (UnusableReply, RejectedAnswer, MemoirError) as failed:
         fault = failed
-    output = await extractive.read(reader_input)
-    why = str(fault) if isinstance(fault, ModelFailed) else f"the chat model's reply could not be used ({fault})"
-    unreadable = int(not isinstance(fault, RejectedAnswer))
-    figures = {**chain_of_note.cost_of(replies), "fallback": 1, "unreadable": unreadable}
-    notice = _notice(services.settings.model, fault)
-    return _fallen_back(output, notice, fault, f"extractive, because {without_folders(why)}", figures)
-
-
-def _notice(model: str, fault: Exception) -> str:
-    if isinstance(fault, RejectedAnswer):
-        return f"The chat model's answer was not used: {fault}. Memoir answered without it."
-    if isinstance(fault, UnusableReply):
-        why = f"{model} did not reply in the requested form ({fault}), even when asked again."
-    else:
-        why = f"{capitalise(str(fault))}."
-    return f"{without_folders(why)} Memoir answered without the chat model."
+    figures = {**chain_of_note.cost_of(replies), "unreadable": int(not isinstance(fault, RejectedAnswer))}
+    return _fallen_back(await extractive.read(reader_input), fault, services.settings.model, figures)

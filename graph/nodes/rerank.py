@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graph.state import Services, TraceLine, TurnState
+from memory.search.scoring import standardise
 from memory.types import SEMANTIC
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
     from graph.settings import PipelineSettings, RerankSettings
     from memory.types import Hit, Store
-
-SAME = 1e-9
-"""Scores that differ by no more than this count as equal."""
 
 
 async def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
@@ -37,15 +35,12 @@ async def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
 def order(hits: Sequence[Hit], classes: Mapping[Store, float], settings: RerankSettings) -> tuple[Hit, ...]:
     """Order by s' = alpha * P(store | question) + beta * sigmoid(s) (PerLTQA, Du et al. 2024, eq. 3).
 
-    `s` is the fused score standardised over the candidates: the paper's BM25 and DPR scores spread over many units,
-    fused ones over less than one, where a sigmoid is nearly flat and the class alone would decide.
+    `s` is the fused score standardised over the candidates that are read: the paper's BM25 and DPR scores spread over
+    many units, fused ones over less than one, where a sigmoid is nearly flat and the class alone would decide.
     """
     fused = np.array([hit.score for hit in hits])
     read = np.array([hit.score for hit in hits if hit.kept])
-    # Not "deviation > 0": the mean of equal scores is rounded, and that error would be scaled up.
-    differ = len(read) > 0 and np.ptp(read) > SAME
-    standard = (fused - read.mean()) / read.std() if differ else np.zeros(len(hits))
-    fit = np.exp(-np.logaddexp(0.0, -standard))  # a sigmoid that does not overflow
+    fit = np.exp(-np.logaddexp(0.0, -standardise(fused, read)))  # a sigmoid that does not overflow
     found = enumerate(zip(hits, fit.tolist(), strict=True), 1)
     return _best_first(_scored(hit, place, classes[hit.memory.store], value, settings) for place, (hit, value) in found)
 

@@ -51,6 +51,6 @@ def _factors(
         decided = f"the embedding model does not know all words, so meaning counts for {share:.0%}"
         yield TraceLine("meaning", decided, {"meaning": share})
     for name, factor in FACTORS.items():
-        raised = sum(hit.scores.get(factor.score, 0.0) > 0 for hit in hits if hit.kept)
+        raised = sum(hit.scores.get(name, 0.0) > 0 for hit in hits if hit.kept)
         if raised:
-            yield TraceLine(factor.score, factor.explain(getattr(settings, name), whose), {"raised": raised})
+            yield TraceLine(name, factor.explain(getattr(settings, name), whose), {"raised": raised})

@@ -7,9 +7,9 @@ from itertools import count, islice
 
 from graph.readers.counting.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, frame_of, state
-from graph.readers.updates import SUFFICIENT, answers, current_note
+from graph.readers.updates import answers, current_note
 from graph.replies.facts import state_fact
-from graph.state import Citation, Note, Reading, Reason
+from graph.state import SUFFICIENT, Citation, Note, Reading, Reason
 from graph.understanding.parts import tells
 from graph.understanding.question import Question
 from graph.understanding.times import day_happened

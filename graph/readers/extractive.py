@@ -14,12 +14,12 @@ from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import A_WEEK, ListRequest
 from graph.readers.line_reader import Line
 from graph.readers.notes import Evidence, notes_about, take_notes
-from graph.readers.updates import SUFFICIENT, answers, asks_of_past
+from graph.readers.updates import answers, asks_of_past
 from graph.replies.card import fill_names, is_program
 from graph.replies.people import answer_about_person
 from graph.replies.phrases import manner
 from graph.replies.second_person import first_person
-from graph.state import USER, Ask, Message, Note, ReaderInput, ReaderOutput, Reading, Services, TraceLine
+from graph.state import SUFFICIENT, USER, Ask, Message, Note, ReaderInput, ReaderOutput, Reading, Services, TraceLine
 from graph.understanding import question
 from graph.understanding.question import Question
 from graph.understanding.sentences import split

@@ -5,12 +5,9 @@ from datetime import datetime
 
 from graph.language.patterns import phrasings
 from graph.readers.notes import tells_of_kin
-from graph.state import Note
+from graph.state import SUFFICIENT, Note
 from graph.understanding.question import ASKING, Question
 from memory.search.tokens import terms
-
-SUFFICIENT = 0.5
-"""Probability from which a note answers the question; see the shift in `graph.training.reader_calibration`."""
 
 NAMING_OLD = 0.2
 """Probability from which a note holds that says what became of the old value ("moved from 4 May to 1 June")."""

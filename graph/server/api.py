@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError, validate_call
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.state import Ask
-from graph.tab.chats import MAX_MESSAGE, asked_at, wait_until_ready
+from graph.tab.chats import MAX_MESSAGE, asked_at
 from memory.bank import journal
 from memory.errors import MemoirError, UnknownMemory
 from memory.forgetting.forget import forget_memories
@@ -160,7 +160,7 @@ class PublicApi:
         """Send one message in a chat of its own, which ends with the answer."""
         chat_id, owner = uuid.uuid4().hex, self._bank.persona(persona)
         ask = Ask(owner, text.strip(), asked_at(self._bank, owner.id, as_of), chat_id, remember=remember)
-        for _ in wait_until_ready(self._assistant, self._indexer, ask.persona.id):
+        for _ in self._assistant.wait_until_ready(self._indexer, ask.persona.id):
             pass
         answer = self._assistant.ask(ask)
         if remember:

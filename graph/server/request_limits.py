@@ -35,9 +35,6 @@ MAX_TOKENS = 20_000
 """Most brackets, braces and commas of a body that is no upload, outside its strings: parsed, each takes many times its
 size. A message is one string."""
 
-VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS = 5 * 2**20, 10
-"""Most bytes of an upload of a visitor of the demo, and the uploads that may wait."""
-
 SHORT = {"/gradio_api/cancel": 4096, "/gradio_api/reset": 4096}
 """Most bytes of what only names an event."""
 

@@ -33,7 +33,7 @@ from graph.models.hosted.profile import is_loopback
 from graph.server.demo import DemoMiddleware
 from graph.server.login import LoginMiddleware
 from graph.server.page import isolate_pages
-from graph.server.request_limits import MAX_UPLOAD_BYTES, VISITOR_UPLOAD_BYTES, RequestLimits
+from graph.server.request_limits import RequestLimits
 from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
 from graph.tab.personas import import_sample
@@ -116,10 +116,9 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
     check = users.all if login or demo else Bank(settings.bank_path).personas
     health = Health(check, settings.embedding_model, logs=bool(login or demo))
     hosts = LOOPBACK if settings.host in LOOPBACK and not (login or demo) else None
-    most = VISITOR_UPLOAD_BYTES if demo else MAX_UPLOAD_BYTES
     framed = Middleware(secured, frames=settings.demo_frame if demo else "")
     counted = Middleware(health.middleware)
-    middleware = [counted, framed, Middleware(RequestLimits, hosts=hosts, most_upload=most)]
+    middleware = [counted, framed, Middleware(RequestLimits, hosts=hosts, most_upload=opener.most_upload)]
     routes = [*health.routes, Mount("/", login or demo or only_page)]
     return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
 

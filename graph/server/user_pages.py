@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Send
 
 from graph.learning.learner import Learner, learn_from_sessions
 from graph.server.page import isolated, mount_page
-from graph.server.request_limits import MAX_UPLOAD_BYTES, MAX_UPLOADS, VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS, FileLimits
+from graph.server.request_limits import MAX_UPLOAD_BYTES, MAX_UPLOADS, FileLimits
 from graph.server.services import Background, build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Services
@@ -36,6 +36,9 @@ from memory.users import UnknownUser, Users
 
 VISITOR_QUOTA = Quota(memories=2_000, megabytes=64)
 """What a visitor of the demo may store, the 550 memories of the sample among it."""
+
+VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS = 5 * 2**20, 10
+"""Most bytes of an upload of a visitor, and the uploads that may wait."""
 
 BuildPage = Callable[[Services, Background, str], gr.Blocks]
 """Builds the page over a bank; the name is that of the user who logged in, or empty."""
@@ -54,7 +57,7 @@ class PageOpener:
         self._model = load_chat_model(settings)
         gr.set_static_paths(list(PICTURES))  # else a page copies its pictures into its uploads
         self._pages: dict[Path, gr.Blocks] = {}
-        self._most_upload = VISITOR_UPLOAD_BYTES if settings.demo else MAX_UPLOAD_BYTES
+        self.most_upload = VISITOR_UPLOAD_BYTES if settings.demo else MAX_UPLOAD_BYTES
         self._most_uploads = VISITOR_UPLOADS if settings.demo else MAX_UPLOADS
         self._sample: Bank | None = None
 
@@ -120,7 +123,7 @@ class PageOpener:
         services, background = build_services(self._settings, self._model, path, quota)
         import_sample(services.bank)
         page = self._build_page(services, background, name)
-        app = mount_page(page, uploads, self._most_upload)
+        app = mount_page(page, uploads, self.most_upload)
         # Gradio accepts any upload on any page, so each page is told which upload folders are not its user's.
         page.blocked_paths = [str(folder) for folder in self._pages]
         for other in self._pages.values():

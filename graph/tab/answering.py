@@ -82,15 +82,15 @@ class Answering:
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
         """Yield what changes of a chat that is being answered until all is there, or the page shows another chat."""
         running, sent = self.running.get(chat.id), Update()
-        window = self.page.state_holder[request.session_hash or ""]
+        state = self.page.state_holder[request.session_hash or ""]
         while (
-            running is not None and self.running.get(chat.id) in (None, running) and window[self.chat._id].id == chat.id
+            running is not None and self.running.get(chat.id) in (None, running) and state[self.chat._id].id == chat.id
         ):
             changed = running.changed
             news = {shown: value for shown, value in running.shown.items() if sent.get(shown) is not value}
             sent |= news
             if news:
-                if self.trace.answer in news and window[self.trace.is_open._id]:
+                if self.trace.answer in news and state[self.trace.is_open._id]:
                     news |= await to_thread(self.trace.explain, news[self.trace.answer])
                 yield news
             elif running.task is not None and running.task.done():
@@ -113,7 +113,7 @@ class Answering:
             begun = {**hidden, **await to_thread(self.show_place, running.chat)}
             begun |= self._below(bubbles, messages.status("Thinking…"))
             yield {self.box.composer: messages.busy(ask.persona.name), **begun}
-            async for waiting in iterate_in_threadpool(chats.wait_until_ready(assistant, self.indexer, ask.persona.id)):
+            async for waiting in iterate_in_threadpool(assistant.wait_until_ready(self.indexer, ask.persona.id)):
                 yield self._below(bubbles, messages.status(waiting))
                 if running.stop.is_set():
                     break
@@ -202,7 +202,7 @@ class Answering:
         kept: Chat = ended.shown.get(self.chat, chat)
         return kept
 
-    async def take_back(self, chat: Chat) -> Update:
+    async def forget_last(self, chat: Chat) -> Update:
         """Put the last message back into the composer; it leaves the chat and the memory with all that came of it."""
         chat = await self._end_check(chat)
         if chat.id in self.running:
@@ -247,7 +247,7 @@ class Answering:
     def _without(self, chat: Chat, place: int) -> Chat:
         """The chat without its bubbles from a place on, which leave the memory, too."""
         with journal.requested_by("Chat tab"):
-            return chats.take_back(self.assistant.services.bank, chat, place)
+            return chats.forget_from(self.assistant.services.bank, chat, place)
 
     def _is_first_in_script(self, ask: Ask) -> bool:
         """Whether a message is the first of its chat in letters that the encoder does not know, and another does."""

@@ -14,7 +14,7 @@ from graph.replies.suggestions import MOST, suggest_questions
 from graph.tab.messages import ASK, GO_ON, SEND, Chat
 from graph.tab.personas import SAMPLE, example_questions
 from graph.understanding.parts import tells
-from memory.bank import corrections
+from memory.bank import corrections, journal
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import memories_of_chat
 from memory.bank.queries.told import known_period, upcoming
@@ -112,6 +112,7 @@ class RememberedPanel:
         self.view = gr.HTML(padding=False, js_on_load=SHOW_REMEMBERED, elem_id="remembered")
         self.view.select(self.show, chat, self.view, **PRIVATE)
 
+    @journal.requested_by("Chat tab")
     def show(self, chat: Chat, event: gr.EventData) -> Markup:
         """Correct a memory, if the event has an action ("edit", "wrong" or "undo"), and show what its turn taught."""
         if chat.persona_id is None:

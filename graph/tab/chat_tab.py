@@ -129,7 +129,7 @@ class ChatTab:
         self.timer.tick(self.show_indexing, self.chat, [self.indexing, self.timer], **PRIVATE)
         as_chosen = [self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
         sent, answered = [self.box.composer, *as_chosen], [self.timer, *shown]
-        # One queue, so that what is taken back while it is asked again is not taken back first.
+        # One queue, so that what is forgotten while it is asked again is not forgotten first.
         in_turn = {"concurrency_limit": 4, "concurrency_id": "answer", **PRIVATE}
         # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
         at_once = {"trigger_mode": "multiple", **in_turn}
@@ -147,7 +147,7 @@ class ChatTab:
         editing = [self.chat, self.box.composer, self.box.edited]
         self.place.edit(answering.edit, self.chat, editing, **PRIVATE)
         self.box.edited.click(answering.end_edit, self.chat, editing, **PRIVATE)
-        self.box.bubbles.undo(answering.take_back, self.chat, answered, **in_turn)
+        self.box.bubbles.undo(answering.forget_last, self.chat, answered, **in_turn)
         self.box.bubbles.retry(answering.answer_again, as_chosen, answered, **in_turn)
         # Not with Gradio's `cancels`, which covers the chat with the word "Error".
         self.box.composer.stop(answering.stop, self.chat, self.box.composer, **PRIVATE)

@@ -1,14 +1,12 @@
-"""Chats: begin, find and resume one, take back what was said last in it, and turn its next message into an `Ask`."""
+"""Chats: begin, find and resume one, forget what was said last in it, and turn its next message into an `Ask`."""
 
-import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
-from graph.assistant import Assistant
 from graph.replies.card import first_message
 from graph.state import CITATION, USER, Ask, Citation, Reading
 from graph.tab import messages
@@ -23,8 +21,7 @@ from memory.bank.queries.told import name_told
 from memory.dates.expressions import last_moment
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
-from memory.formatting import format_count, format_day
-from memory.search.indexer import BATCH, Indexer, count_pending
+from memory.formatting import format_day
 from memory.types import Persona, Session, Turn, TurnDraft
 
 FORGOTTEN = 0
@@ -32,9 +29,6 @@ FORGOTTEN = 0
 
 MAX_MESSAGE = 100_000
 """Characters of a message; a longer text is a conversation to import."""
-
-MAX_WAIT = 1.0
-"""Seconds that a message waits for memories that are being indexed; after that these are found by their words."""
 
 MAX_CLOCK_CHANGE = timedelta(days=1)
 """How far a clock may be set back without hiding what was said before; what lies further ahead was dated on purpose."""
@@ -174,7 +168,7 @@ def user_places(chat: Chat) -> list[int]:
     return [place for place, bubble in enumerate(chat.bubbles) if bubble.role == "user"]
 
 
-def take_back(bank: Bank, chat: Chat, place: int) -> Chat:
+def forget_from(bank: Bank, chat: Chat, place: int) -> Chat:
     """The chat without its bubbles from a place on and all that came of them, in the memory, too.
 
     Messages that were not to be remembered are only taken out of the chat.
@@ -206,28 +200,9 @@ def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember:
             "import it as a file."
         )
     now = asked_at(bank, chat.persona_id, as_of)
-    messages = [bubble for bubble in chat.bubbles if not bubble.title]
-    said = ((USER if b.role == "user" else "", b) for b in messages)
+    said = ((USER if b.role == "user" else "", b) for b in chat.bubbles if not b.title)
     dialogue = tuple(TurnDraft(speaker, b.role, b.text, now, unsupported=b.unsupported) for speaker, b in said)
     return Ask(bank.persona(chat.persona_id), text.strip(), now, chat.id, dialogue, remember)
-
-
-def wait_until_ready(assistant: Assistant, indexer: Indexer, persona_id: int) -> Iterator[str]:
-    """Load the models and wait for the newest memories of a persona, if few are pending; yield what is waited for.
-
-    Many, as after an import, take longer than anyone would wait.
-    """
-    embedder = assistant.services.searcher.embedder
-    if not embedder.ready:
-        yield "Loading the embedding model…"
-        embedder.load()
-        assistant.services.line_reader.load()
-    deadline = time.monotonic() + MAX_WAIT
-    bank = assistant.services.bank
-    while 0 < (pending := count_pending(bank, embedder.model, persona_id)) <= BATCH and time.monotonic() < deadline:
-        yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"
-        indexer.wake()
-        indexer.wait(0.5)
 
 
 def asked_at(bank: Bank, persona_id: int, as_of: str | None) -> datetime:

@@ -35,7 +35,7 @@ ABSTENTIONS: Mapping[str, str] = TEXTS["abstentions"]
 MAX_NOTES = 5
 """Notes shown; those after the most relevant ones add little."""
 
-STEP_NAMES = {**TEXTS["steps"], **{factor.score: f"· {factor.label}" for factor in FACTORS.values()}}
+STEP_NAMES = {**TEXTS["steps"], **{name: f"· {factor.label}" for name, factor in FACTORS.items()}}
 
 READ, DROPPED, ASKED = "#c0552f", "#968a76", "#6f9cc6"
 """Colours of the plot: candidates that were read, those left out, and the times that were asked about."""
@@ -166,9 +166,7 @@ def candidate_rows(answer: Answer) -> list[Row]:
 def _candidate_row(rank: int, hit: Hit, notes: Mapping[int, Note], cited: Mapping[int, int]) -> Row:
     memory, first_rank = hit.memory, int(hit.scores.get("found", rank))
     note = notes.get(memory.id)
-    factors = (
-        f"{f.label} +{hit.scores[f.score]:.2f}" for f in FACTORS.values() if hit.scores.get(f.score, 0.0) >= 0.005
-    )
+    factors = (f"{f.label} +{gain:.2f}" for name, f in FACTORS.items() if (gain := hit.scores.get(name, 0.0)) >= 0.005)
     outcome = "read" if hit.kept else hit.why
     return [
         memory.id,

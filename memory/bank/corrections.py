@@ -1,6 +1,7 @@
-"""Edit, pin, merge or reject memories by hand, and undo it; only forgetting deletes anything.
+"""Edit, pin, merge or reject memories by hand, and undo the last change.
 
-An edited memory is a new version; the old one is kept as history, retracted.
+An edited memory is a new version; the old one is kept as history, retracted. Undoing deletes the change and, of an
+edit, the new version; nothing else here deletes anything.
 """
 
 import json
@@ -140,7 +141,7 @@ def undo(bank: Bank, persona_id: int) -> int:
             raise MemoirError("There is nothing to undo.")
         memory_id, other, touched = row["memory_id"], row["other_id"], json.loads(row["touched"])
         db.conn.execute("DELETE FROM changes WHERE id = ?", (row["id"],))
-        journal.record(db, "undid", persona_id, {"memories": 1}, [memory_id], by="Memory tab")
+        journal.record(db, "undid", persona_id, {"memories": 1}, [memory_id])
         if row["kind"] in ("pin", "unpin"):
             db.conn.execute("UPDATE memories SET pinned = ? WHERE id = ?", (int(row["kind"] == "unpin"), memory_id))
         elif row["kind"] == "merge":
@@ -188,7 +189,7 @@ def _record(
 ) -> None:
     row = {"persona_id": persona_id, "at": rows.now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}
     insert(db, "changes", [{**row, "touched": json.dumps(list(touched))}])
-    journal.record(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id], by="Memory tab")
+    journal.record(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id])
 
 
 def _last(db: Database, persona_id: int) -> dict[str, Any] | None:

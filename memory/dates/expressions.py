@@ -7,7 +7,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Literal
 
@@ -174,13 +174,13 @@ def describe_span(span: TimeSpan) -> str:
     if calendar.midnight(start) == start and calendar.midnight(end) == end:
         return _describe_days(start, last, (end.date() - start.date()).days)
     if end - start in (timedelta(minutes=1), timedelta(hours=1)):
-        return f"{_day(start)}, {start:%H:%M}"
+        return f"{describe_day(start)}, {start:%H:%M}"
     for part, (first_hour, last_hour) in calendar.PARTS_OF_DAY.items():
         day = calendar.midnight(start)
         if (start - day, end - day) == (timedelta(hours=first_hour), timedelta(hours=last_hour)):
-            return f"the {part} of {_day(start)}"
-    closing = f"{end:%H:%M}" if end.date() == start.date() else f"{_day(end)}, {end:%H:%M}"
-    return f"{_day(start)}, {start:%H:%M} – {closing}"
+            return f"the {part} of {describe_day(start)}"
+    closing = f"{end:%H:%M}" if end.date() == start.date() else f"{describe_day(end)}, {end:%H:%M}"
+    return f"{describe_day(start)}, {start:%H:%M} – {closing}"
 
 
 def _describe_days(start: datetime, last: datetime, days: int) -> str:
@@ -192,12 +192,13 @@ def _describe_days(start: datetime, last: datetime, days: int) -> str:
             return f"{first_month} {start.year} – {last_month} {last.year}"
         return f"{first_month}–{last_month} {last.year}" if start.month != last.month else f"{last_month} {last.year}"
     if days == 1:
-        return _day(start)
+        return describe_day(start)
     if days == 7 and start.weekday() == 0:
-        return f"the week of {_day(start)}"
+        return f"the week of {describe_day(start)}"
     if start.year != last.year:
-        return f"{_day(start)} – {_day(last)}"
-    return f"{start.day} {first_month} – {_day(last)}" if start.month != last.month else f"{start.day}–{_day(last)}"
+        return f"{describe_day(start)} – {describe_day(last)}"
+    dash = f" {first_month} – " if start.month != last.month else "–"
+    return f"{start.day}{dash}{describe_day(last)}"
 
 
 def _describe_years(first: int, last: int) -> str:
@@ -206,5 +207,6 @@ def _describe_years(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}–{last}"
 
 
-def _day(moment: datetime) -> str:
+def describe_day(moment: date) -> str:
+    """Write a day, of a moment in its own zone: "13 May 2026"."""
     return f"{moment.day} {MONTH_NAMES[moment.month - 1]} {moment.year}"

@@ -53,14 +53,14 @@ class _TextSearch:
     """
 
     def __init__(self, texts: Collection[bytes]) -> None:
-        self._all = texts
+        self._all = frozenset(texts)
         self._width = min(MAX_KEY_BYTES, *map(len, texts))
-        self._by_key: dict[int, list[bytes]] = {}
+        self._lengths: dict[int, set[int]] = {}  # many texts may begin alike, but they have few lengths
         self._is_start = np.zeros(1 << 16, dtype=np.bool_)
         for text in texts:
             self._is_start[int.from_bytes(text[:2], "little")] = True
-            self._by_key.setdefault(int.from_bytes(text[: self._width], "little"), []).append(text)
-        self._keys = np.array(sorted(self._by_key), dtype=np.uint64)
+            self._lengths.setdefault(int.from_bytes(text[: self._width], "little"), set()).add(len(text))
+        self._keys = np.array(sorted(self._lengths), dtype=np.uint64)
 
     def find_in(self, window: bytes) -> set[bytes]:
         """The texts that occur in these bytes."""
@@ -76,7 +76,7 @@ class _TextSearch:
             keys = self._keys_at(array, places)
             is_key = np.isin(keys, self._keys)
             for place, key in zip(places[is_key].tolist(), keys[is_key].tolist(), strict=True):
-                found.update(text for text in self._by_key[key] if window.startswith(text, place))
+                found.update(self._all.intersection(window[place : place + n] for n in self._lengths[key]))
         return found
 
     def _keys_at(self, array: NDArray[np.uint8], places: NDArray[np.intp]) -> NDArray[np.uint64]:

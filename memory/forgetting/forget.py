@@ -38,7 +38,7 @@ MIN_PROOF_CHARACTERS = 12
 """A shorter text may occur in a file, or in another text, by chance: finding it proves nothing."""
 
 MAX_TEXTS_SEARCHED = 1000
-"""The most texts to search the files for; from more, an even sample is taken."""
+"""The most texts to search the bank and its copies for; from more, an even sample is taken."""
 
 PREVIEW_LINES = 5
 """Lines that a preview shows of what would be deleted."""
@@ -97,7 +97,7 @@ def preview_selected(
             selected = _add_dependants(db, persona_id, select(db, persona_id))
             texts = deletion.run(db, "first_texts", selected, limit=PREVIEW_LINES)
             lines = tuple(f"{speaker}: {text}" if speaker else text for speaker, text in texts)
-            uploads = _find_uploads(bank, deletion.run_column(db, "texts", selected))
+            uploads = _find_uploads(bank, _provable(deletion.run_column(db, "texts", selected)))
             planned += ForgetReport.of(selected, lines=lines, uploads=uploads)
     return planned
 
@@ -214,8 +214,9 @@ def _clean_files(bank: Bank, report: ForgetReport, texts: set[str], progress: Pr
     delete_unfinished(folder)
     with bank.reading() as db:
         deletion.empty_log(db)
-    sample = _sample(texts)
-    uploads = _find_uploads(bank, sample)
+    provable = _provable(texts)
+    sample = provable[:: -(-len(provable) // MAX_TEXTS_SEARCHED) or 1]
+    uploads = _find_uploads(bank, provable)
     for upload in uploads:
         upload.unlink(missing_ok=True)
     remaining = find_in_bank(bank.path, sample)
@@ -226,16 +227,13 @@ def _clean_files(bank: Bank, report: ForgetReport, texts: set[str], progress: Pr
     return replace(report, residue=len(left), copies=copies, uploads=uploads)
 
 
-def _sample(texts: Collection[str]) -> list[str]:
-    provable = sorted(text for text in texts if len(text) >= MIN_PROOF_CHARACTERS)
-    return provable[:: -(-len(provable) // MAX_TEXTS_SEARCHED) or 1]
+def _provable(texts: Collection[str]) -> list[str]:
+    return sorted(text for text in texts if len(text) >= MIN_PROOF_CHARACTERS)
 
 
 def _find_uploads(bank: Bank, texts: Collection[str]) -> tuple[Path, ...]:
     """The files of the bank's user that wait to be imported and contain one of the texts."""
-    waiting = downloads.waiting_uploads(bank.path)
-    sample = _sample(texts) if waiting else []
-    return tuple(path for path in waiting if _is_in_upload(path, sample))
+    return tuple(path for path in downloads.waiting_uploads(bank.path) if _is_in_upload(path, texts))
 
 
 def _absent_from_rows(bank: Bank, texts: Iterable[str]) -> list[str]:

@@ -32,6 +32,9 @@ UNSURE_WEIGHT = 0.3
 SAME = 1e-9
 """Scores that differ by no more than this count as equal."""
 
+NEIGHBOUR_SHARES = (1.0, 0.5)
+"""The share of its score that a turn gives to those next to it, and to those two places away."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
@@ -108,13 +111,11 @@ class Factor:
 
     `gain(candidates, subject, base, weight)` gives what it adds, shape (m,), 0 everywhere at weight 0. `base` is the
     score so far; in the scope "context", where score passes from turn to turn, it is the score without such factors.
-    Factors of the scopes "turns" and "context" are scaled away against other stores. `score` is its name in
-    `Hit.scores` and in the trace; `label` names it on screen; `effect` is a sentence for the trace with the places
-    {weight}, {times} (1 + weight) and {whose}.
+    Factors of the scopes "turns" and "context" are scaled away against other stores. `label` names it on screen;
+    `effect` is a sentence for the trace with the places {weight}, {times} (1 + weight) and {whose}.
     """
 
     gain: Callable[[Candidates, Subject, Scores, float], Scores]
-    score: str
     label: str
     effect: str
     scope: Literal["memories", "turns", "context"] = "memories"
@@ -129,7 +130,7 @@ class Breakdown:
     """The scores of all candidates, each of shape (m,), and what they are made of.
 
     `lexical` and `dense` are of the first view; `fused`, in 0..1, is the weighted mean over the views; `gains` is what
-    each factor adds to it, by the factor's score name; `total` is the sum, for turns scaled by `_scale_turns`.
+    each factor adds to it, by the factor's name; `total` is the sum, for turns scaled by `_scale_turns`.
     `meaning` is the share that meaning had in the first view.
     """
 
@@ -163,20 +164,20 @@ def score(
     total = without_context = without_turns = fused
     for name, factor in FACTORS.items():
         base = without_context if factor.scope == "context" else total
-        gains[factor.score] = factor.gain(candidates, subject, base, getattr(settings, name))
-        total = total + gains[factor.score]
+        gains[name] = factor.gain(candidates, subject, base, getattr(settings, name))
+        total = total + gains[name]
         without_context = without_context if factor.scope == "context" else total
         without_turns = total if factor.scope == "memories" else without_turns
     total = _scale_turns(candidates, without_turns, total)
     return Breakdown(float(shares[0]), candidates.lexical[0], candidates.dense[0], fused, gains, total)
 
 
-def standardise(scores: Scores) -> Scores:
-    """Scale scores to mean 0 and standard deviation 1; equal ones become 0."""
+def standardise(scores: Scores, among: Scores) -> Scores:
+    """Scale scores so that those `among` them have mean 0 and standard deviation 1; all become 0 if these are equal."""
     # Not "deviation > 0": the mean of equal scores is rounded, and that error would be scaled up.
-    if not len(scores) or np.ptp(scores) <= SAME:
+    if not len(among) or np.ptp(among) <= SAME:
         return np.zeros_like(scores)
-    return np.asarray((scores - scores.mean()) / scores.std())
+    return np.asarray((scores - among.mean()) / among.std())
 
 
 def mix(lexical: Scores, dense: Scores, embedded: NDArray[np.bool_], dense_weight: float) -> Scores:
@@ -190,8 +191,8 @@ def mix(lexical: Scores, dense: Scores, embedded: NDArray[np.bool_], dense_weigh
     The worst stands one standard deviation above 0, so that a factor has something to raise. 0 is what has no word of
     the question and no nearness to its meaning. What has no vector is judged by its words alone.
     """
-    words, meaning = standardise(lexical), np.zeros_like(dense)
-    meaning[embedded] = standardise(dense[embedded])
+    words, meaning = standardise(lexical, lexical), np.zeros_like(dense)
+    meaning[embedded] = standardise(dense[embedded], dense[embedded])
     mixed = np.where(embedded, (1.0 - dense_weight) * words + dense_weight * meaning, words)
     by_words, by_meaning = (lexical > 0) & ((dense_weight < 1) | ~embedded), (dense > 0) & (dense_weight > 0)
     above = mixed - mixed.min(initial=np.inf) + 1.0
@@ -231,7 +232,7 @@ def neighbours_gain(candidates: Candidates, subject: Subject, base: Scores, weig
     order = np.flatnonzero(candidates.columns.stores == DIALOGUE)
     sessions, places, of_turns = candidates.columns.sessions[order], candidates.places[order], base[order]
     nearby = np.zeros_like(of_turns)
-    for reach, share in ((1, 1.0), (2, 0.5)):
+    for reach, share in enumerate(NEIGHBOUR_SHARES, 1):
         better = np.zeros_like(of_turns)
         for step in range(1, reach + 1):  # of turns `reach` places apart, some between may be missing
             together = (sessions[step:] == sessions[:-step]) & (places[step:] - places[:-step] == reach)
@@ -254,16 +255,14 @@ def _scale_turns(candidates: Candidates, without_turns: Scores, total: Scores) -
 
 
 FACTORS: dict[str, Factor] = {
-    "time": Factor(
-        time_gain, "time", "time asked about", "memories of the time asked about count up to {times:g} times"
-    ),
-    "speaker": Factor(speaker_gain, "speaker", "who said it", "turns spoken by {whose} count {times:g} times", "turns"),
+    "time": Factor(time_gain, "time asked about", "memories of the time asked about count up to {times:g} times"),
+    "speaker": Factor(speaker_gain, "who said it", "turns spoken by {whose} count {times:g} times", "turns"),
     "neighbours": Factor(
         neighbours_gain,
-        "lent",
         "neighbouring turns",
         "turns lend {weight:.0%} of their score to those next to them",
         "context",
     ),
 }
-"""Every factor by the name of its weight in `SearchSettings`, in the order they are applied."""
+"""Every factor, in the order in which they are applied, by its name: that of its weight in `SearchSettings`, of what it
+adds in `Hit.scores`, and of its line in the trace."""

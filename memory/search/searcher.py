@@ -16,11 +16,12 @@ from memory.bank.queries import indexing
 from memory.bank.queries.memories import memories_by_id, visible_personas
 from memory.bank.rows import clean
 from memory.embedding.embedder import Embedder, Vectors
+from memory.search import scoring
 from memory.search.engine.index import DenseScores, Index, IndexCache, Mask, Rows
 from memory.search.engine.postings import reference_bm25, term_code
 from memory.search.engine.segments import MAX_ROWS
 from memory.search.names import possible_names
-from memory.search.scoring import DIALOGUE, Breakdown, Candidates, Scores, SearchSettings, Subject, overlapping, score
+from memory.search.scoring import DIALOGUE, Breakdown, Candidates, Scores, SearchSettings, Subject
 from memory.search.tokens import query_terms
 from memory.types import QUESTION, STORES, DropReason, Hit, Memory, TimeSpan
 
@@ -39,9 +40,6 @@ COARSE = 3000
 KEPT = 300
 """Memories of a store that are scored for being near to a view, and as many for its words. A search returns the ten
 best of a store by both together."""
-
-NEIGHBOURS = 2
-"""Turns before and after each selected one that are scored with it."""
 
 SAMPLE_TOP = 64
 """A cutoff is taken from a sample that holds so many of the best scores: it is then off by an eighth or so."""
@@ -107,7 +105,7 @@ class Searcher:
             if not len(index) or not views:
                 return ()
             candidates, pinned = self._candidates(db, persona_id, index, views, as_of, settings, subject)
-            scores = score(candidates, [view.weight for view in views], subject, settings)
+            scores = scoring.score(candidates, [view.weight for view in views], subject, settings)
             questions = indexing.ids_of_attribute(db, visible_personas(db, persona_id), QUESTION)
             asks = np.isin(candidates.columns.ids, questions)
             best, ranked = _rank(candidates, scores, pinned, asks, as_of, settings, subject)
@@ -232,10 +230,10 @@ def _cutoff(sample: NDArray[Any]) -> float:
 
 
 def _add_neighbours(selected: Mask, index: Index) -> None:
-    """Select the turns next to those selected."""
+    """Select the turns next to those selected, which gain from them."""
     rows = np.flatnonzero(selected)
     places = np.searchsorted(index.turns, rows[index.stores[rows] == DIALOGUE])
-    for step in (*range(-NEIGHBOURS, 0), *range(1, NEIGHBOURS + 1)):
+    for step in (sign * reach for reach in range(1, 1 + len(scoring.NEIGHBOUR_SHARES)) for sign in (-1, 1)):
         neighbours = places + step
         selected[index.turns[neighbours[(neighbours >= 0) & (neighbours < len(index.turns))]]] = True
 
@@ -259,7 +257,7 @@ def _rank(
     best = _best_of_each_store(candidates, total_if_valid, settings.k)
     if subject.sure_spans:
         # A fact that is no longer valid was valid then: "where did I live in March?"
-        at_the_time = overlapping(candidates.columns.starts, candidates.columns.ends, subject.sure_spans)
+        at_the_time = scoring.overlapping(candidates.columns.starts, candidates.columns.ends, subject.sure_spans)
         best |= _best_of_each_store(candidates, np.where(at_the_time, total, -1.0), settings.k)
     best |= set(np.flatnonzero(pinned & valid).tolist())
     ranked = _best_of_each_store(candidates, total_if_valid, settings.depth) - best

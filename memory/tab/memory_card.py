@@ -10,7 +10,7 @@ from uuid import uuid4
 import gradio as gr
 from markupsafe import Markup
 
-from memory.bank import corrections
+from memory.bank import corrections, journal
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import select_memories
 from memory.bank.relations import YOU
@@ -218,28 +218,33 @@ class MemoryDetail:
             self.until: gr.Textbox(format_day(memory.valid_to), visible=fact),
         }
 
+    @journal.requested_by("Memory tab")
     def save_form(self, persona_id: int, memory_id: int, text: str, since: str, until: str) -> Changed:
         """Replace the memory by a version with the form's values."""
         edited = _edited(self.bank.memory(persona_id, memory_id), text, since, until)
         return _changed(corrections.edit(self.bank, edited).id)
 
+    @journal.requested_by("Memory tab")
     def mark_wrong(self, persona_id: int, memory_id: int) -> Changed:
         """Take the memory out of use."""
         corrections.mark_wrong(self.bank, persona_id, memory_id)
         return _changed(memory_id)
 
+    @journal.requested_by("Memory tab")
     def toggle_pin(self, persona_id: int, memory_id: int) -> Changed:
         """Pin the memory, or unpin it."""
         pinned = self.bank.memory(persona_id, memory_id).pinned
         corrections.pin(self.bank, persona_id, memory_id, pinned=not pinned)
         return _changed(memory_id)
 
+    @journal.requested_by("Memory tab")
     def merge_duplicates(self, persona_id: int, memory_id: int) -> Changed:
         """Merge all memories that say the same into this one."""
         same = corrections.duplicates(self.bank, persona_id, memory_id)
         corrections.merge(self.bank, persona_id, memory_id, [each.id for each in same])
         return _changed(memory_id)
 
+    @journal.requested_by("Memory tab")
     def undo_last(self, persona_id: int, memory_id: int | None) -> Changed:
         """Undo the last change of the memories of the persona, or of the one that the shown memory was told to."""
         owner = persona_id if memory_id is None else self.bank.memory(persona_id, memory_id).persona_id

@@ -77,13 +77,13 @@ class MeteredChat:
         self._replies: dict[str, str] = {}
 
     def ask(self, prompt: str, max_tokens: int = 200) -> str:
-        """The reply, asked for once; empty if there is none to use. Raises `Unreachable` if there may be one later."""
-        from graph.models.calls import Completion, ModelFailed, Unreachable, complete
+        """The reply, asked for once; empty if there is none to use. Raises `ModelUnavailable` if one may come later."""
+        from graph.models.calls import Completion, ModelFailed, ModelUnavailable, complete
 
         if self.model is not None and prompt not in self._replies:
             try:
                 reply = complete(self.model, prompt, max_tokens=max_tokens)
-            except Unreachable:
+            except ModelUnavailable:
                 raise
             except ModelFailed:
                 reply = Completion("")

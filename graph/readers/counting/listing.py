@@ -14,11 +14,11 @@ from itertools import pairwise
 from graph.language.patterns import SLOTS, phrasings
 from graph.readers.composing import citations_of, enumerate_notes, is_same_claim
 from graph.readers.stating import SURE, clip, state
-from graph.readers.updates import SUFFICIENT, answers
+from graph.readers.updates import answers
 from graph.replies.facts import cite_all
 from graph.replies.recaps import say_plan
 from graph.replies.second_person import second_person
-from graph.state import Ask, Note, Reading
+from graph.state import SUFFICIENT, Ask, Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import moment_of

@@ -31,13 +31,16 @@ some 2,200 with the card, the task and some turns."""
 ALL_TOKENS = 2_000
 """Tokens of facts where the user asks for all that is known."""
 
-OF_ALWAYS, PRIOR, LIKELY, SENTENCE, SAME = 160, 0.05, 0.1, 100, 0.75
-"""Lines that are looked at for what matters whatever is said; the share of passages that do, which the recogniser was
-taught with one half; the least probability of a passage; its least characters (a sentence or two are enough to warn);
-and the cosine from which two passages say much the same."""
+OF_ALWAYS, SENTENCE = 160, 100
+"""Lines that are looked at for what matters whatever is said, and the least characters of a passage of them: a sentence
+or two are enough to warn."""
 
-REPEATED = 0.9
-"""The cosine from which one passage only repeats another."""
+PRIOR, LIKELY = 0.05, 0.1
+"""The share of passages that matter whatever is said, which the recogniser was taught with one half, and the least
+probability of one that does."""
+
+SAME, REPEATED = 0.75, 0.9
+"""The cosine from which two passages say much the same, and from which one only repeats the other."""
 
 WIDE = SearchSettings(k=24)
 """Lines of each store whose passages are looked at: the vector of a long line is near to none of the things in it."""

@@ -197,13 +197,14 @@ def _content(reader_input: ReaderInput, outdated: Sequence[int]) -> tuple[Conten
     ask, message, services = reader_input.ask, reader_input.message, reader_input.services
     model, most = services.model, services.settings.reply_tokens
     assert model is not None
-    room = (context_length(model) or UNKNOWN_CONTEXT) - most
+    context = context_length(model) or UNKNOWN_CONTEXT
+    room = context - min(most, context // 2)
     share = min(1.0, max(room, CPU_TOKENS) / USUAL_TOKENS, CPU_TOKENS / USUAL_TOKENS if runs_on_cpu(model) else 1.0)
-    content, size, notices = fit(gather(reader_input, outdated, share), model, most)
+    content, size, notices = fit(gather(reader_input, outdated, share), model, room)
     left = len(content.turns)
     if left < len(ask.dialogue):
         shorter = replace(content.ask, dialogue=ask.dialogue[len(ask.dialogue) - left :])
-        content, size, more = fit(gather(replace(reader_input, ask=shorter), outdated, share), model, most)
+        content, size, more = fit(gather(replace(reader_input, ask=shorter), outdated, share), model, room)
         notices = notices or more
     asks = message.classes.is_question and message.classes.asks_memory
     together = asks and (message.classes.asks_many or asks_interval(message.question.text)) and len(content.lines) > 1
@@ -224,23 +225,24 @@ async def _ask(model: BaseChatModel, content: Content, shown: StreamedReply, nam
         shown.raw, spent = "", reply
 
 
-def fit(content: Content, model: BaseChatModel, reply_tokens: int) -> tuple[Content, int, list[str]]:
-    """The content that fits beside the reply, its size in tokens, and what the user must be told; blocks.
+def fit(content: Content, model: BaseChatModel, room: int) -> tuple[Content, int, list[str]]:
+    """The content that fits in so many tokens, its size in tokens, and what the user must be told; blocks.
 
-    The oldest half of the chat goes first, and again half of the rest: so the beginning of the prompt stays the same
-    for many messages. Then go the oldest lines, what is known, and the beginning of the message.
+    The older half of the chat goes first, and again half of the rest: so the beginning of the prompt stays the same
+    for many messages. Then go the oldest of the earlier lines, half by half what was learned first, for a newer line
+    replaces an older one, and the beginning of the message.
 
     Raises:
         ModelFailed: not even the persona's card fits.
     """
-    context = context_length(model) or UNKNOWN_CONTEXT
-    room = context - min(reply_tokens, context // 2)
     size, notices = count_tokens(model, messages(content)), list[str]()
     while size > room:
         if content.turns:
             content = replace(content, turns=content.turns[(len(content.turns) + 1) // 2 :])
-        elif content.lines:
-            content = replace(content, known=content.known[: len(content.known) // 2], earlier=content.earlier[1:])
+        elif content.earlier:
+            content = replace(content, earlier=content.earlier[1:])
+        elif content.known:
+            content = replace(content, known=content.known[(len(content.known) + 1) // 2 :])
         elif len(content.ask.text) > LEAST_MESSAGE:
             notices = [CUT_MESSAGE]
             content = replace(content, ask=replace(content.ask, text=content.ask.text[len(content.ask.text) // 4 :]))
