@@ -542,7 +542,7 @@ def test_what_was_learned_from_a_turn_of_this_chat_is_no_earlier_line(marlow):
 def test_what_only_asks_or_is_small_talk_is_no_earlier_line(marlow):
     asked = [
         "Good night, python!",
-        "What do you remember about me? List it.",
+        "What do you remember about me?",
         "Thanks. Now write me a Python function that tells how many days are left.",
     ]
     for text in [*asked, "I gave Olaf a Python for his birthday."]:

@@ -78,10 +78,11 @@ def in_other_languages(*, held_out: bool) -> dict[str, str]:
     return {row["text"]: acts_of[row["kind"]] for row in kept if row["kind"] in acts_of}
 
 
-def train(seed: int) -> Recognising:
-    """Train on all messages that are not held out."""
+def train(seed: int, earlier: bert.Weights) -> Recognising:
+    """Train on all messages that are not held out, from earlier weights if there are any."""
     torch.manual_seed(seed)
     chance, model = random.Random(seed), Recognising()
+    model.load_state_dict({name: torch.from_numpy(weight) for name, weight in earlier.items()}, strict=False)
     written = of_chats(chance, held_out=False) | in_other_languages(held_out=False) | messages(held_out=False)
     rows = list(({in_haste(text): act for text, act in written.items()} | written).items())
     plan = [row for _ in range(EPOCHS) for row in chance.sample(rows, len(rows))]
@@ -115,16 +116,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m graph.training.acts", description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--out", type=Path, default=acts.WEIGHTS, help="the weights to write")
-    parser.add_argument("--mean", type=Path, help="earlier weights: the mean of these and the new ones is written")
+    parser.add_argument("--mean", type=Path, help="weights to go on from; their mean with the new is written")
     arguments = parser.parse_args()
-    model = train(arguments.seed)
-    weights = weights_of(model)
-    if arguments.mean:
-        earlier = bert.load(arguments.mean)
-        weights = {
-            name: np.asarray((w + earlier[name].astype(np.float32)) / 2, np.float32) for name, w in weights.items()
-        }
-    bert.save(weights, arguments.out)
+    earlier = bert.load(arguments.mean) if arguments.mean else {}
+    weights = weights_of(train(arguments.seed, earlier))
+    mean = {name: (weight + earlier.get(name, weight)) / np.float32(2) for name, weight in weights.items()}
+    bert.save(mean, arguments.out)
     report(minilm.TrainedNetwork(arguments.out, "acts"))
 
 
