@@ -13,7 +13,7 @@ from graph.language.patterns import phrasings
 from graph.language.people import ADDRESSEE, SPEAKER
 from graph.readers.line_reader import Line, LineReader
 from graph.replies.second_person import first_person
-from graph.state import USER, Note
+from graph.state import SUFFICIENT, USER, Note
 from graph.understanding.acts import is_marked
 from graph.understanding.parts import tells
 from graph.understanding.question import Question, asks_of_persona
@@ -30,7 +30,7 @@ Origins = Mapping[int, "Sequence[Turn]"]
 LINES = 8
 """Most lines that are read; each costs some 4 ms."""
 
-OPEN_RELEVANCE = 0.5
+OPEN_RELEVANCE = SUFFICIENT
 """Relevance of all notes if only a time or a topic is asked about ("What did I do in May?")."""
 
 ALIKE = 0.24
