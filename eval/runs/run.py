@@ -180,7 +180,8 @@ class Run:
     def delete(self) -> None:
         """Remove the run's folder; raises `RunIsBusy` if it is running."""
         with self.lock():
-            (self.folder / "run.json").unlink()  # it is no run any more; Windows deletes no file that is locked
+            # It is no run any more; the folder waits, since Windows deletes no file that is locked.
+            (self.folder / "run.json").unlink(missing_ok=True)
         shutil.rmtree(self.folder)
 
     def _append(self, name: str, line: bytes) -> None:

@@ -100,11 +100,12 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
 
 def facts_alike(notes: Sequence[Note]) -> list[Note]:
     """The facts of the kind that the best of notes is or tells, if several hold ("allergic to nuts", "to cats")."""
-    told = (note for note in notes if note.memory.turn_ids == notes[0].memory.turn_ids)
-    best = next((note for note in told if note.memory.relation is not None), None)
-    if best is None or best.memory.relation is None or best.memory.valid_to is not None or not answers(best):
+    # A line tells the facts that were learned from its turn.
+    told = [n for n in notes[1:] if n.memory.turn_ids and n.memory.turn_ids == notes[0].memory.turn_ids]
+    best = next((note for note in (*notes[:1], *told) if note.memory.relation is not None), None)
+    relation = best.memory.relation if best is not None else None
+    if best is None or relation is None or best.memory.valid_to is not None or not answers(best):
         return []
-    relation = best.memory.relation
     alike = [
         note
         for note in notes
