@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
+import gradio as gr
 import pytest
+import uvicorn
 
 pytest.importorskip("playwright.sync_api")
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Route, expect
 
 from graph.models.discovery import PORTS
+from graph.server.page import Page, isolate_pages, mount_page
 from memory.bank.bank import Bank
-from support.browser_app import SLOW, App, Screen
+from memory.tab.parts import PRIVATE
+from support.browser_app import SLOW, App, Screen, free_port
 from support.chat_server import ChatServer
 
 pytestmark = pytest.mark.browser
@@ -120,3 +128,55 @@ def test_nothing_below_a_panel_moves_as_it_opens_over_the_page(screen: Screen, p
     assert before is not None
     assert after is not None
     assert abs(before["y"] - after["y"]) < 1
+
+
+@contextmanager
+def served(page: gr.Blocks, uploads: Path) -> Iterator[str]:
+    """The address of a page while it is served."""
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(mount_page(page, uploads, 1000), port=port, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while thread.is_alive() and not server.started:
+        time.sleep(0.05)
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=30)
+
+
+def test_the_last_of_updates_that_come_at_once_is_shown(browser: Browser, tmp_path: Path) -> None:
+    """They come so if the page hears of an answer before it hears that the question has arrived."""
+    isolate_pages()
+    over = asyncio.Event()
+
+    async def answer() -> AsyncIterator[dict]:
+        yield {composer: gr.Textbox(submit_btn=False, placeholder="Una is answering.")}
+        yield {composer: gr.Textbox(submit_btn="Send", placeholder="Ask.")}
+        yield {composer: gr.skip()}
+
+    with Page() as page:
+        # Keeps the page's connection open; else it would open one for the answer, and hear of all in turn.
+        gr.Button("Hold").click(over.wait, None, None, **PRIVATE)
+        gr.Button("Let go").click(over.set, None, None, **PRIVATE)
+        composer = gr.Textbox("Hello", interactive=True, elem_id="composer")
+        composer.submit(answer, None, composer, **PRIVATE)
+
+    def arrive_late(route: Route) -> None:
+        arrived = route.fetch()
+        time.sleep(0.5)
+        route.fulfill(response=arrived)
+
+    with served(page, tmp_path) as url:
+        window = browser.new_context().new_page()
+        window.goto(url)
+        with window.expect_response("**/queue/data*"):
+            window.get_by_text("Hold").click()
+        window.route("**/queue/join*", arrive_late)
+        box = window.locator("#composer textarea")
+        box.press("Enter")
+        expect(box).to_have_attribute("placeholder", "Ask.")
+        expect(window.locator("#composer .submit-button")).to_be_visible()
+        window.get_by_text("Let go").click()
+        window.context.close()

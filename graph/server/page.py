@@ -74,6 +74,19 @@ class Page(gr.Blocks):
         changed = iter(await super().postprocess_data(part, predictions, state))
         return [next(changed) if block._id in named else gr.skip() for block in block_fn.outputs]
 
+    def handle_streaming_diffs(self, block_fn: BlockFunction, data: list[Any], *run: Any, **how: Any) -> list[Any]:  # noqa: ANN401
+        """Say what changed since the event's last update; a change of properties is sent whole.
+
+        From its parts, Gradio's page would make it in the place of the last one, which is lost if it still waits there
+        to be shown: a composer went on saying that somebody is answering.
+        """
+        whole = list(data)
+        sent = super().handle_streaming_diffs(block_fn, data, *run, **how)
+        return [
+            [["replace", [], value]] if isinstance(value, dict) and isinstance(part, list) and part else part
+            for value, part in zip(whole, sent, strict=True)
+        ]
+
 
 def _is_update(predictions: object) -> bool:
     return isinstance(predictions, dict) and all(isinstance(key, Block) for key in predictions)
