@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from graph.build import compiled_graph
 from graph.language.facts import forms
-from graph.models.fair_lock import USER
+from graph.models.fair_lock import USER, FairLock
 from graph.nodes.persist import persist_interrupted
 from graph.state import Ask, Reading, Services, Stopped, Token, TraceLine, TurnState, until
 from graph.understanding.classifier import Classifier
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 MAX_WAIT = 1.0
 """Seconds that a message waits for memories that are being indexed; after that these are found by their words."""
+
+_COMPUTING = FairLock(places=os.cpu_count() or 1)
+"""Whose answers are computed now, one a processor. All at once, some would take three times as long as others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +111,18 @@ class Assistant:
         begun = False  # a reply that has begun goes on to its end, which comes soon once `stop` is set
         async with kept_open(services.bank):
             try:
-                async with aclosing(parts):
-                    with asking():
-                        while part := await (anext(parts, None) if begun else until(stop, anext(parts, None))):
-                            mode, change = part
-                            if mode == "custom":
-                                begun = True
-                                yield cast("Token", change)
-                                continue
-                            for update in cast("dict[str, TurnState]", change).values():
-                                state.update(update)
-                                for line in update.get("trace", ()):
-                                    trace.append(line)
-                                    yield line
+                async with aclosing(parts), _turn(services.model):
+                    while part := await (anext(parts, None) if begun else until(stop, anext(parts, None))):
+                        mode, change = part
+                        if mode == "custom":
+                            begun = True
+                            yield cast("Token", change)
+                            continue
+                        for update in cast("dict[str, TurnState]", change).values():
+                            state.update(update)
+                            for line in update.get("trace", ()):
+                                trace.append(line)
+                                yield line
             except (Stopped, asyncio.CancelledError, GeneratorExit) as ended:
                 # A thread that is writing to the bank already may delay this; it must not be cancelled a second time.
                 await asyncio.shield(asyncio.to_thread(persist_interrupted, state, self.services.bank))
@@ -140,6 +143,23 @@ class Assistant:
                 if isinstance(event, Answer):
                     return event
         raise AssertionError("the stream ended without an answer")
+
+
+@asynccontextmanager
+async def _turn(model: BaseChatModel | None) -> AsyncIterator[None]:
+    """Have the processor before the background has it, and in turn with the answers of others.
+
+    A chat model has turns of its own, and whoever waits for it needs no processor.
+    """
+    with asking():
+        if model is not None:
+            yield
+            return
+        await _COMPUTING.acquire_async()
+        try:
+            yield
+        finally:
+            _COMPUTING.release()
 
 
 @asynccontextmanager

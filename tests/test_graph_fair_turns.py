@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from graph import assistant
 from graph.assistant import Assistant
 from graph.models.calls import complete
 from graph.models.fair_lock import USER, FairLock
@@ -126,6 +128,48 @@ def test_a_lock_that_comes_as_its_waiter_is_cancelled_goes_to_the_next() -> None
     assert not lock.locked()
 
 
+def test_a_lock_of_two_places_goes_to_who_had_it_longest_ago() -> None:
+    lock, held = FairLock(places=2), list[str]()
+
+    async def hold(user: str) -> None:
+        USER.set(user)
+        await lock.acquire_async()
+        held.append(user)
+
+    async def crowd() -> None:
+        asks = []
+        for n, user in enumerate("abbac"):
+            asks.append(asyncio.create_task(hold(user)))
+            await until(lambda n=n: len(held) + sum(map(len, lock._waiting.values())) == n + 1)  # type: ignore[misc]
+        assert held == ["a", "b"]
+        for _ in range(5):
+            lock.release()
+        await asyncio.gather(*asks)
+
+    asyncio.run(asyncio.wait_for(crowd(), 60))
+    assert held == ["a", "b", "c", "a", "b"]
+    assert not lock.locked()
+
+
+def test_an_answer_waits_for_the_processor_unless_a_chat_model_gives_it(
+    marlow: Chat, model: LocalModel, weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computing = FairLock()
+    monkeypatch.setattr(assistant, "_COMPUTING", computing)
+    weights.go_on.set()
+    without, ask = Assistant(marlow.services), marlow.asks("Where is Biscuit from?", remember=False)
+    computing.acquire()
+    assert without.reading_with(model, "fake", "auto").ask(ask).reading.answer
+    waiting = threading.Thread(target=without.ask, args=(ask,))
+    waiting.start()
+    while not asked(computing, 1):
+        time.sleep(0.001)
+    computing.release()
+    waiting.join(60)
+    assert not waiting.is_alive()
+    assert not computing.locked()
+
+
 def test_threads_and_event_loops_wait_for_the_same_lock(model: LocalModel, weights: Weights) -> None:
     weights.go_on.set()
     threads = [threading.Thread(target=complete, args=(model, str(n))) for n in range(8)]
@@ -145,8 +189,8 @@ def test_an_assistant_asks_for_the_user_whose_bank_it_has(
     ask = FairLock._ask
     monkeypatch.setattr(FairLock, "_ask", lambda lock: (users.append(USER.get()), ask(lock))[1])
     weights.go_on.set()
-    assistant = Assistant(marlow.services).reading_with(model, "fake", "auto")
-    assistant.ask(marlow.asks("Where is Biscuit from?", remember=False))
+    with_model = Assistant(marlow.services).reading_with(model, "fake", "auto")
+    with_model.ask(marlow.asks("Where is Biscuit from?", remember=False))
     bank: Bank = marlow.services.bank
     assert users
     assert set(users) == {str(bank.path)}

@@ -1,4 +1,4 @@
-"""Let the users who wait for a chat model take turns, whoever of them asks for more."""
+"""Let the users who wait for a chat model or for the processor take turns, whoever of them asks for more."""
 
 import asyncio
 import threading
@@ -11,19 +11,22 @@ USER: ContextVar[str] = ContextVar("user", default="")
 
 
 class FairLock:
-    """A lock that goes to another waiting user each time, and of one user's waiters to the first.
+    """A lock that goes to the waiting user who had it longest ago, and of one user's waiters to the first.
 
-    Any thread and any event loop may wait for it, a loop without holding a thread meanwhile; any may release it.
+    As many hold it at once as it has places. Any thread and any event loop may wait for it, a loop without holding a
+    thread meanwhile; any may release it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, places: int = 1) -> None:
         self._lock = threading.Lock()
-        self._holder: str | None = None
+        self._places = self._free = places
+        self._turns = 0
+        self._last_turn: dict[str, int] = {}
         self._waiting: dict[str, deque[Future[None]]] = {}
 
     def locked(self) -> bool:
-        """Whether somebody holds it."""
-        return self._holder is not None
+        """Whether nobody else can hold it."""
+        return self._free == 0
 
     def acquire(self, timeout: float | None = None) -> bool:
         """Wait for it; False if `timeout` seconds passed first."""
@@ -49,28 +52,32 @@ class FairLock:
     def release(self) -> None:
         """Give it to the next."""
         with self._lock:
-            if self._holder in self._waiting:  # behind the others
-                self._waiting[self._holder] = self._waiting.pop(self._holder)
-            self._holder = None
-            while self._holder is None and self._waiting:
-                user, grants = next(iter(self._waiting.items()))
+            self._free += 1
+            while self._free and self._waiting:
+                user = min(self._waiting, key=lambda each: self._last_turn.get(each, 0))
+                grants = self._waiting[user]
                 grant = grants.popleft()
                 if not grants:
                     del self._waiting[user]
                 if grant.set_running_or_notify_cancel():
-                    self._holder = user
-                    grant.set_result(None)
+                    self._give(grant, user)
+            if self._free == self._places:
+                self._last_turn.clear()
 
     def _ask(self) -> Future[None]:
         """What is done once the lock is this user's."""
         grant, user = Future[None](), USER.get()
         with self._lock:
-            if self._holder is None:
-                self._holder = user
-                grant.set_result(None)
+            if self._free:
+                self._give(grant, user)
             else:
                 self._waiting.setdefault(user, deque()).append(grant)
         return grant
+
+    def _give(self, grant: Future[None], user: str) -> None:
+        self._free, self._turns = self._free - 1, self._turns + 1
+        self._last_turn[user] = self._turns
+        grant.set_result(None)
 
     def _decline(self, grant: Future[None]) -> None:
         if not grant.cancel():
