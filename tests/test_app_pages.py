@@ -46,15 +46,15 @@ def component_part(kind: str, value: object) -> list[dict[str, object]]:
     return [{"role": "user", "content": [part]}]
 
 
-def composer_event(program: Program) -> dict:
+def sending_event(program: Program) -> dict:
     """The event that sends a message."""
     config = program.http.get("/config").json()
-    (composer,) = (c["id"] for c in config["components"] if c["props"].get("elem_id") == "composer")
-    return next(e for e in config["dependencies"] if [composer, "submit"] in [list(t) for t in e["targets"]])
+    (sent,) = (c["id"] for c in config["components"] if c["props"].get("elem_id") == "sent")
+    return next(e for e in config["dependencies"] if sent in e["inputs"])
 
 
 def send_parts(program: Program, stop: threading.Event) -> None:
-    event = composer_event(program)
+    event = sending_event(program)
     parts = component_part("html", f"<b>{MARK}</b>")
     for n in range(10_000):
         if stop.is_set():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from memory.bank.bank import Bank
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
@@ -279,6 +279,24 @@ def test_a_chat_that_is_not_to_be_remembered_leaves_nothing(screen: Screen) -> N
     expect(screen.page.locator("#forgetful input")).not_to_be_checked()
     screen.memory()
     expect(screen.page.locator("#memory-totals")).to_contain_text("Nothing remembered yet")
+
+
+def test_the_composer_is_empty_at_once_and_keeps_what_is_typed_meanwhile(screen: Screen) -> None:
+    screen.make_persona("Lou")
+    page, composer = screen.page, screen.page.locator("#composer textarea")
+    sent: list[Route] = []
+    page.route("**/queue/join*", lambda route: sent.append(route), times=1)
+    composer.fill("I keep bees behind the shed.")
+    composer.press("Enter")
+    expect(composer).to_have_value("")
+    composer.press_sequentially("They are")
+    while not sent:
+        page.wait_for_timeout(10)
+    sent[0].continue_()
+    screen.reply()
+    expect(page.locator("#composer .submit-button")).to_be_visible()
+    expect(composer).to_have_value("They are")
+    expect(page.locator("#chat .user.message")).to_have_text(re.compile("I keep bees behind the shed"))
 
 
 def test_the_last_message_is_asked_again_or_taken_back_with_all_that_came_of_it(screen: Screen) -> None:

@@ -67,10 +67,10 @@ class Answering:
         """Answer a message; yield what the page shows meanwhile and at the end."""
         chat = await self._end_check(chat)
         is_busy = chat.id in self.running or len(self.running) >= MOST_RUNNING
-        if is_busy:  # the message stays in the composer
+        if is_busy:
             gr.Info(messages.STILL_ANSWERING, duration=4)
         if not text.strip() or is_busy:
-            yield {self.box.composer: gr.skip()}
+            yield {self.box.composer: gr.Textbox(text) if is_busy else gr.skip()}
             return
         held = self.page.state_holder[request.session_hash or ""][self.chat._id]
         running = self.running[chat.id] = Running(chat, held, text)

@@ -30,6 +30,9 @@ SOON = timedelta(days=8)
 MOST_SOON, CONSIDERED = 4, 50
 """Most plans that it names, and of how many they are chosen."""
 
+SEND_COMPOSED = "(text) => [text, '']"
+"""Takes the message out of the composer at once: what is typed before the server has answered is the next one."""
+
 SHOW_REMEMBERED = """element.popover = "auto";
 window.showRemembered = (detail) => trigger("select", detail);"""
 """Lets screen.js ask for what a turn taught, after an action on one memory of it."""
@@ -57,6 +60,7 @@ class ChatBox:
             self.unkept = gr.Button("Not remembered ✕", elem_id="unkept", **chip)
         self.go_on = gr.Button(GO_ON, visible=False, size="sm", min_width=90, elem_id="go-on")
         self.composer = gr.Textbox(placeholder=ASK, submit_btn=SEND, **look("composer"))
+        self.sent = gr.Textbox(visible="hidden", elem_id="sent")
         self.shown = [self.bubbles, self.composer, self.go_on, self.edited]
 
     def suggest(self, bank: Bank, persona: Persona | None) -> Update:

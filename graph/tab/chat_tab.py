@@ -8,7 +8,7 @@ from graph.assistant import Answer, Assistant, prepare
 from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering
-from graph.tab.chat_box import ChatBox, RememberedPanel, describe_persona
+from graph.tab.chat_box import SEND_COMPOSED, ChatBox, RememberedPanel, describe_persona
 from graph.tab.chat_list import ChatList
 from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, resume, without_forgotten
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_last_sources, render_sources_of
@@ -128,12 +128,14 @@ class ChatTab:
         self.box.unkept.click(lambda: False, None, self.forgetful, **PRIVATE)
         self.timer.tick(self.show_indexing, self.chat, [self.indexing, self.timer], **PRIVATE)
         as_chosen = [self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
-        sent, answered = [self.box.composer, *as_chosen], [self.timer, *shown]
+        sent, answered = [self.box.sent, *as_chosen], [self.timer, *shown]
         # One queue, so that what is forgotten while it is asked again is not forgotten first.
         in_turn = {"concurrency_limit": 4, "concurrency_id": "answer", **PRIVATE}
         # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
         at_once = {"trigger_mode": "multiple", **in_turn}
-        self.box.composer.submit(answering.answer, sent, answered, **at_once)
+        taken = [self.box.sent, self.box.composer]
+        composed = self.box.composer.submit(None, self.box.composer, taken, js=SEND_COMPOSED, **PRIVATE)
+        composed.then(answering.answer, sent, answered, **at_once)
         for way_in in (loaded, chosen):
             followed = way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
             if way_in is loaded:
@@ -142,8 +144,7 @@ class ChatTab:
         offer = self.welcome.models
         offer.input(lambda name: name, offer, self.model.name, trigger_mode="always_last", **PRIVATE)
         for button in (*self.box.suggestions, self.box.go_on):
-            filled = button.click(lambda question: question, button, self.box.composer, **PRIVATE)
-            filled.then(answering.answer, sent, answered, **at_once)
+            button.click(answering.answer, [button, *as_chosen], answered, **at_once)
         editing = [self.chat, self.box.composer, self.box.edited]
         self.place.edit(answering.edit, self.chat, editing, **PRIVATE)
         self.box.edited.click(answering.end_edit, self.chat, editing, **PRIVATE)

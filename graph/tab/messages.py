@@ -193,7 +193,7 @@ def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:
 def busy(name: str) -> gr.Textbox:
     """Update the composer for the time of answering: the user can write the next message, but not send it."""
     writing = f"{name} is answering. You can write your next message, or press Stop."
-    return gr.Textbox("", submit_btn=False, stop_btn=STOP, placeholder=writing)
+    return gr.Textbox(submit_btn=False, stop_btn=STOP, placeholder=writing)
 
 
 def stopping() -> gr.Textbox:
