@@ -60,7 +60,7 @@ class ChatBox:
             self.unkept = gr.Button("Not remembered ✕", elem_id="unkept", **chip)
         self.go_on = gr.Button(GO_ON, visible=False, size="sm", min_width=90, elem_id="go-on")
         self.composer = gr.Textbox(placeholder=ASK, submit_btn=SEND, **look("composer"))
-        self.sent = gr.Textbox(visible="hidden", elem_id="sent")
+        self.sent = gr.Textbox(elem_id="sent")
         self.shown = [self.bubbles, self.composer, self.go_on, self.edited]
 
     def suggest(self, bank: Bank, persona: Persona | None) -> Update:
