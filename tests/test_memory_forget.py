@@ -12,7 +12,7 @@ import pytest
 from memory.bank import maintenance as upkeep
 from memory.bank.bank import Bank
 from memory.bank.queries import deletion
-from memory.bank.queries.deletion import select_everything, select_memories, select_session
+from memory.bank.queries.deletion import Selection, select_everything, select_memories, select_session
 from memory.errors import BankUnavailable, MemoirError
 from memory.forgetting import forget
 from memory.forgetting.forget import find_in_bank, forget_memories, forget_selected, preview_selected
@@ -289,3 +289,17 @@ def test_replies_that_repeat_it_go_too_and_a_title_that_is_its_words(made):
     assert [s.title for s in bank.sessions(ana.id) if s.external_id == "d"] == [""]
     assert not find_in_bank(bank.path, [SECRET])
     assert not find_in_bank(bank.path, ["piano"])
+
+
+def test_another_reply_in_the_same_words_stays(made):
+    bank, ana = made
+    said = {"corn": "I like corn with butter.", "peas": "I really like peas with mint."}
+    for name, text in said.items():
+        told = TurnDraft("You", "user", text, MAY)
+        noted = TurnDraft("Ana", "assistant", "I see. I'll keep it in mind.", MAY, recallable=False)
+        bank.remember(ana.id, [SessionDraft((told, noted), MAY, external_id=name, source="chat")])
+    first, second = (s for s in bank.sessions(ana.id) if s.external_id in said)
+    turns = [turn.id for turn in bank.turns(ana.id, second.id)]
+    gone = forget_selected(bank, [ana.id], lambda db, persona_id: Selection(turns=turns))
+    assert (gone.turns, gone.sessions) == (2, 1)
+    assert [t.text for t in bank.turns(ana.id, first.id)] == [said["corn"], "I see. I'll keep it in mind."]

@@ -166,9 +166,9 @@ def _add_orphans(db: Database, selected: Selection) -> Selection:
 
 
 def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> list[int]:
-    """The replies that cite one of the memories or, of those who know it, answer a turn or contain a text of either."""
+    """The replies that cite one of the memories or, of those who know it, answer a turn or contain what was told."""
     by_start: dict[str, list[str]] = {}  # by their first characters: one pass over a reply for all texts
-    for text in deletion.run_column(db, "texts", selected):
+    for text in deletion.run_column(db, "told_texts", selected):
         if len(text) >= MIN_PROOF_CHARACTERS:
             by_start.setdefault(text[:MIN_PROOF_CHARACTERS], []).append(text)
 

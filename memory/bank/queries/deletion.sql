@@ -46,6 +46,14 @@ UNION SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(:memorie
 UNION SELECT text FROM turns WHERE id IN (SELECT value FROM json_each(:turns))
 UNION SELECT quote FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns))
 
+-- name: told_texts
+-- The same without the replies that were made here: another may say the same of something else ("I see.").
+SELECT text FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
+UNION SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
+UNION SELECT text FROM turns t WHERE id IN (SELECT value FROM json_each(:turns))
+    AND (role <> 'assistant' OR EXISTS (SELECT 1 FROM sources WHERE turn_id = t.id))
+UNION SELECT quote FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns))
+
 -- name: card_and_titles
 -- The texts of the personas' cards, and the titles of their sessions.
 SELECT name FROM personas WHERE id IN (SELECT value FROM json_each(:personas))
