@@ -299,6 +299,22 @@ def test_the_composer_is_empty_at_once_and_keeps_what_is_typed_meanwhile(screen:
     expect(page.locator("#chat .user.message")).to_have_text(re.compile("I keep bees behind the shed"))
 
 
+def test_what_is_asked_again_twice_at_once_loses_no_message(screen: Screen) -> None:
+    screen.make_persona("Mo")
+    page, said = screen.page, screen.page.locator("#chat .user.message")
+    screen.ask("I keep bees behind the shed.")
+    screen.ask("My allotment is number 14.")
+    for _ in range(3):
+        page.get_by_label("Retry", exact=True).last.dblclick()
+        expect(page.locator("#chat .bot.message")).to_have_count(2)
+        expect(page.locator("#composer .submit-button")).to_be_visible(timeout=SLOW)
+    expect(page.locator("#composer textarea")).to_have_value("")
+    expect(said).to_have_count(2)
+    page.reload()
+    expect(said).to_have_count(2)
+    expect(said.first).to_contain_text("bees")
+
+
 def test_the_last_message_is_asked_again_or_taken_back_with_all_that_came_of_it(screen: Screen) -> None:
     screen.make_persona("Ro")
     screen.ask("I keep bees behind the shed.")

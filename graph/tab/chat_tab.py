@@ -144,7 +144,7 @@ class ChatTab:
         offer = self.welcome.models
         offer.input(lambda name: name, offer, self.model.name, trigger_mode="always_last", **PRIVATE)
         for button in (*self.box.suggestions, self.box.go_on):
-            button.click(answering.answer, [button, *as_chosen], answered, **at_once)
+            button.click(answering.answer, [button, *as_chosen], answered, **in_turn)
         editing = [self.chat, self.box.composer, self.box.edited]
         self.place.edit(answering.edit, self.chat, editing, **PRIVATE)
         self.box.edited.click(answering.end_edit, self.chat, editing, **PRIVATE)
