@@ -66,7 +66,9 @@ class Answering:
     ) -> AsyncIterator[Update]:
         """Answer a message; yield what the page shows meanwhile and at the end."""
         chat = await self._end_check(chat)
-        is_busy = self._is_busy(chat)
+        is_busy = chat.id in self.running or len(self.running) >= MOST_RUNNING
+        if is_busy:
+            gr.Info(messages.STILL_ANSWERING, duration=4)
         if not text.strip() or is_busy:
             yield {self.box.composer: gr.Textbox(text) if is_busy else gr.skip()}
             return
@@ -76,13 +78,6 @@ class Answering:
         running.task = asyncio.create_task(running.write(updates, self.assistant.services.bank))
         async for update in self.follow(chat, request):
             yield update
-
-    def _is_busy(self, chat: Chat) -> bool:
-        """Whether a message has to wait; if so, the page says it."""
-        is_busy = chat.id in self.running or len(self.running) >= MOST_RUNNING
-        if is_busy:
-            gr.Info(messages.STILL_ANSWERING, duration=4)
-        return is_busy
 
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
         """Yield what changes of a chat that is being answered until all is there, or the page shows another chat."""
@@ -230,9 +225,8 @@ class Answering:
     ) -> AsyncIterator[Update]:
         """Answer the last message again, as if it had been edited; yield as `answer` does."""
         chat = await self._end_check(chat)
-        if self._is_busy(chat):
-            yield {self.box.composer: gr.skip()}
-            return
+        if chat.id in self.running:
+            raise MemoirError(messages.STILL_ANSWERING)
         *_, last = chats.user_places(chat)
         again, text = replace(chat, edited=last), chat.bubbles[last].text
         async for update in self.answer(text, again, as_of, forgetful, model_name, quantization, request):

@@ -97,7 +97,7 @@ def preview_selected(
             selected = _add_dependants(db, persona_id, select(db, persona_id))
             texts = deletion.run(db, "first_texts", selected, limit=PREVIEW_LINES)
             lines = tuple(f"{speaker}: {text}" if speaker else text for speaker, text in texts)
-            uploads = _find_uploads(bank, _provable(deletion.run_column(db, "texts", selected)))
+            uploads = _find_uploads(bank, _provable(deletion.run_column(db, "texts", selected, replies=True)))
             planned += ForgetReport.of(selected, lines=lines, uploads=uploads)
     return planned
 
@@ -130,7 +130,9 @@ def _delete_selected(
     """Delete a selection of a persona with its dependants; adds the deleted texts to `texts`."""
     progress(0)
     selected = _add_dependants(db, persona_id, select(db, persona_id))
-    texts.update(deletion.run_column(db, "texts", selected), deletion.run_column(db, "card_and_titles", selected))
+    texts.update(
+        deletion.run_column(db, "texts", selected, replies=True), deletion.run_column(db, "card_and_titles", selected)
+    )
     progress(SHARE_SELECTED)
     for memory_id in sorted(selected.memories, reverse=True):
         facts.undo_effects(db, memory_id)
@@ -168,7 +170,8 @@ def _add_orphans(db: Database, selected: Selection) -> Selection:
 def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> list[int]:
     """The replies that cite one of the memories or, of those who know it, answer a turn or contain what was told."""
     by_start: dict[str, list[str]] = {}  # by their first characters: one pass over a reply for all texts
-    for text in deletion.run_column(db, "told_texts", selected):
+    # Not those of replies: another may say the same ("I see.") of something else.
+    for text in deletion.run_column(db, "texts", selected, replies=False):
         if len(text) >= MIN_PROOF_CHARACTERS:
             by_start.setdefault(text[:MIN_PROOF_CHARACTERS], []).append(text)
 

@@ -40,18 +40,11 @@ WHERE id IN (SELECT value FROM json_each(:memories)) AND NOT EXISTS (SELECT 1 FR
 LIMIT :limit
 
 -- name: texts
--- Every text that the bank stores for the memories and turns.
-SELECT text FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
-UNION SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
-UNION SELECT text FROM turns WHERE id IN (SELECT value FROM json_each(:turns))
-UNION SELECT quote FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns))
-
--- name: told_texts
--- The same without the replies that were made here: another may say the same of something else ("I see.").
+-- Every text that the bank stores for the memories and turns; those of replies that were made here if `:replies`.
 SELECT text FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
 UNION SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(:memories))
 UNION SELECT text FROM turns t WHERE id IN (SELECT value FROM json_each(:turns))
-    AND (role <> 'assistant' OR EXISTS (SELECT 1 FROM sources WHERE turn_id = t.id))
+    AND (:replies OR role <> 'assistant' OR EXISTS (SELECT 1 FROM sources WHERE turn_id = t.id))
 UNION SELECT quote FROM sources WHERE turn_id IN (SELECT value FROM json_each(:turns))
 
 -- name: card_and_titles
