@@ -173,10 +173,11 @@ def test_the_last_of_updates_that_come_at_once_is_shown(browser: Browser, tmp_pa
         window.goto(url)
         with window.expect_response("**/queue/data*"):
             window.get_by_text("Hold").click()
-        window.route("**/queue/join*", arrive_late)
+        window.route("**/queue/join*", arrive_late, times=1)
         box = window.locator("#composer textarea")
         box.press("Enter")
         expect(box).to_have_attribute("placeholder", "Ask.")
         expect(window.locator("#composer .submit-button")).to_be_visible()
-        window.get_by_text("Let go").click()
+        with window.expect_response("**/queue/join*"):
+            window.get_by_text("Let go").click()
         window.context.close()
