@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -46,6 +47,44 @@ def test_a_chat_survives_a_reload_and_is_resumed_with_its_citations(screen: Scre
     expect(screen.page.locator("#chat .message")).to_have_count(0)
     screen.page.locator("#past-chats a", has_text="Why is my cat called Comma?").first.click()
     expect(screen.page.locator("#chat .bot.message")).to_have_count(3)
+
+
+@pytest.mark.slow
+def test_a_half_written_message_stays_with_its_chat_and_back_goes_to_the_chat_before(screen: Screen) -> None:
+    page, composer, chats = screen.page, screen.page.locator("#composer textarea"), screen.page.locator("#past-chats a")
+    screen.make_persona("Otto")
+    screen.ask("I keep bees behind the shed.")
+    composer.fill("And the hive")
+    page.locator("#new-chat").click()
+    expect(page.locator("#chat .message")).to_have_count(0)
+    expect(composer).to_have_value("")
+    composer.fill("Where do")
+    chats.first.click()
+    expect(composer).to_have_value("And the hive")
+    expect(page.locator("#chat .bot.message")).to_have_count(1)
+    page.go_back()
+    expect(page.locator("#chat .message")).to_have_count(0)
+    expect(composer).to_have_value("Where do")
+    page.go_forward()
+    expect(page.locator("#chat .bot.message")).to_have_count(1)
+    expect(composer).to_have_value("And the hive")
+    page.reload()
+    expect(composer).to_have_value("And the hive")
+
+
+@pytest.mark.slow
+def test_what_is_sent_as_a_chat_is_left_goes_to_the_one_that_was_asked_for(screen: Screen) -> None:
+    page, composer = screen.page, screen.page.locator("#composer textarea")
+    screen.make_persona("Uma")
+    screen.ask("I keep bees behind the shed.")
+    page.route("**/queue/join*", lambda route: (time.sleep(0.5), route.continue_()), times=1)
+    page.evaluate("document.querySelector('#new-chat').click()")
+    composer.fill("My allotment is number 14.")
+    composer.press("Enter")
+    expect(page.locator("#past-chats a")).to_have_count(2)
+    expect(page.locator("#chat .user.message")).to_contain_text("My allotment is number 14.")
+    expect(page.locator("#chat .bot.message")).to_have_count(1)
+    expect(composer).to_have_value("")
 
 
 @pytest.mark.slow

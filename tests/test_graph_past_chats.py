@@ -12,7 +12,7 @@ from graph.nodes.persist import title_of
 from graph.replies.facts import state_fact
 from graph.state import Ask, Services
 from graph.tab.chat_box import coming_up, describe_persona
-from graph.tab.chat_list import render_chats
+from graph.tab.chat_list import name_chats, render_chats
 from graph.tab.chats import (
     build_ask,
     earlier_replies,
@@ -164,6 +164,13 @@ def test_a_chat_that_begins_with_small_talk_is_named_later_and_keeps_the_name_th
     change_chat(bank, past, title="Boats")
     Assistant(services).ask(Ask(iris, "I bought a canoe.", NOW, "a"))
     assert past_chats(bank, iris.id, 5)[0][0].title == "Boats"
+
+
+def test_a_chat_of_small_talk_is_named_by_what_the_user_typed(bank: Bank) -> None:
+    iris = bank.create_persona(PersonaDraft("Iris")).id
+    turns = (TurnDraft("", "user", "hey there!", NOW), TurnDraft("Iris", "assistant", "Good to hear from you, Sam.", NOW))
+    bank.remember(iris, [SessionDraft(turns, NOW, external_id="a", source="chat")])
+    assert [chat.title for chat in name_chats(bank, [chat for chat, _ in past_chats(bank, iris, 5)])] == ["hey there!"]
 
 
 def test_chats_are_listed_by_day_and_found_by_words_of_title_and_messages(bank: Bank) -> None:

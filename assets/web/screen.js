@@ -217,13 +217,64 @@ const measureTop = () => {
 };
 addEventListener("resize", measureTop);
 
-// The address names the chat, so that a reload comes back to it.
-const keepPlace = () => {
-  const address = document.querySelector("[data-place]")?.dataset.place;
-  if (!address || location.search === `?${address}`) return;
-  history.replaceState(null, "", `?${address}`);
-  scrollTo(0, 0); // on a phone the chats to choose from are below the chat
+// The address names the chat, so that a reload and "Back" come to it. A half-written message stays with its chat: it is
+// put away as one leaves, and what is sent before the other chat is there waits for it.
+let place = "", shows = "", leaving = 0, isHeld = false;
+
+const write = (text) => {
+  const box = document.querySelector("#composer textarea");
+  box.value = text;
+  box.dispatchEvent(new Event("input", { bubbles: true }));
 };
+
+const putAway = () => place && sessionStorage.setItem(place, document.querySelector("#composer textarea")?.value ?? "");
+
+const takeOut = () => {
+  const draft = sessionStorage.getItem(place);
+  if (draft && !document.querySelector("#composer textarea").value) write(draft);
+  leaving = clearTimeout(leaving);
+};
+
+const keepPlace = () => {
+  const now = document.querySelector("[data-place]")?.dataset, box = document.querySelector("#composer textarea");
+  if (!now?.place || !box || (now.place === place && now.shows === shows)) return;
+  const isOther = now.shows !== shows, isFirst = !place;
+  if (isOther && !isFirst && !leaving) {
+    putAway();
+    write("");
+  }
+  if (location.search !== `?${now.place}`) {
+    history[isOther && !isFirst ? "pushState" : "replaceState"](null, "", `?${now.place}`);
+    scrollTo(0, 0); // on a phone the chats to choose from are below the chat
+  }
+  [place, shows] = [now.place, now.shows];
+  if (!isOther) return;
+  takeOut();
+  if (isHeld) setTimeout(() => document.querySelector("#composer .submit-button")?.click());
+  isHeld = false;
+};
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-chat], #new-chat");
+  if (!link || link.dataset.chat === shows || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  putAway();
+  write("");
+  clearTimeout(leaving);
+  leaving = setTimeout(takeOut, 5000); // the other chat may be gone
+}, true);
+
+for (const way of ["keydown", "click"]) {
+  document.addEventListener(way, (event) => {
+    const sends = way === "click" ? "#composer .submit-button" : "#composer textarea";
+    if (!leaving || !event.target.closest?.(sends) || (way === "keydown" && (event.key !== "Enter" || event.shiftKey))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    isHeld = true;
+  }, true);
+}
+
+addEventListener("pagehide", putAway);
+addEventListener("popstate", () => location.search !== `?${place}` && location.reload());
 
 // A chat whose end is in view keeps it there when the keyboard or a note below takes a part of its height.
 let height = 0;

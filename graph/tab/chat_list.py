@@ -9,7 +9,7 @@ from itertools import groupby
 import gradio as gr
 from markupsafe import Markup
 
-from graph.nodes.persist import title_of
+from graph.nodes.persist import MAX_TITLE, title_of
 from graph.tab.messages import Chat
 from graph.tab.running import Running
 from memory.bank import journal
@@ -30,7 +30,7 @@ MOST_TITLE = 80
 """Characters of a title."""
 
 OPENING = 4
-"""Turns in which the title of a conversation without one is looked for."""
+"""The user's turns in which the title of a conversation without one is looked for."""
 
 CHAT_LINKS = (
     "window.openChat = (chat) => trigger('select', { chat }), window.openMenu = (chat) => trigger('edit', { chat });"
@@ -145,9 +145,10 @@ def render_chats(bank: Bank, chat: Chat, words: str, now: datetime, begun: Seque
 
 
 def name_chats(bank: Bank, chats: Sequence[Session]) -> list[Session]:
-    """The chats, those without a title named by what is said at their beginning."""
+    """The chats, those without a title named by what the user says at their beginning."""
     said = openings(bank, [chat for chat in chats if not chat.title], OPENING)
-    return [replace(c, title=c.title or title_of(said.get(c.id, "")) or "Conversation") for c in chats]
+    named = {number: title_of(text) or text.strip().partition("\n")[0][:MAX_TITLE] for number, text in said.items()}
+    return [replace(chat, title=chat.title or named.get(chat.id) or "Conversation") for chat in chats]
 
 
 def name_day(moment: datetime | None, now: datetime) -> str:

@@ -320,7 +320,7 @@ class ChatTab:
         address = {**begun, "persona": chat.persona_id}
         persona = _find(self.bank, chat.persona_id)
         return {
-            self.place: render("chat_place.html", place=urlencode(address), persona=persona),
+            self.place: render("chat_place.html", place=urlencode(address), chat=chat.id, persona=persona),
             self.chats.search: "",
             **self.chats.show(chat),
         }

@@ -26,7 +26,7 @@ def past_chats(bank: Bank, persona_id: int, limit: int, words: str = "") -> list
 
 
 def openings(bank: Bank, chats: Sequence[Session], turns: int) -> dict[int, str]:
-    """What was said first in each of the chats, so many turns of it, by the ids of the chats."""
+    """What the user said first in each of the chats, so many turns of it, by the ids of the chats."""
     with bank.reading() as db:
         said = db.conn.execute(SQL["openings"], {"chats": rows.json_list(chat.id for chat in chats), "turns": turns})
         return {chat_id: text or "" for chat_id, text in said}

@@ -14,9 +14,9 @@ FROM sessions s JOIN (
 ) latest ON latest.id = s.id ORDER BY latest.last DESC, s.id DESC
 
 -- name: openings
--- The first turns of each of the `:chats` (a JSON list of ids).
+-- The user's first turns of each of the `:chats` (a JSON list of ids).
 SELECT value, (SELECT group_concat(text, char(10)) FROM
-    (SELECT text FROM turns WHERE session_id = value ORDER BY position LIMIT :turns))
+    (SELECT text FROM turns WHERE session_id = value AND role = 'user' ORDER BY position LIMIT :turns))
 FROM json_each(:chats)
 
 -- name: last_chat
