@@ -252,8 +252,12 @@ class Services:
     settings: PipelineSettings = field(default_factory=PipelineSettings)
     model: BaseChatModel | None = None
     wake_indexer: Callable[[], None] = lambda: None
-    line_reader: LineReader = field(default_factory=line_reader.packaged)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def line_reader(self) -> LineReader:
+        """The trained reader on the encoder that searches."""
+        return line_reader.packaged(self.searcher.embedder.model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,8 +148,7 @@ def figures(folder, needs_file):
     for text in marked:
         print(f"  {text}")
     calls = [record["calls"] for record in records]
-    tokenizer = minilm.tokenizer()
-    tokenizer.no_truncation()
+    tokenizer = minilm.packaged().tokenizer
     sizes = [[len(tokenizer.encode(text).ids) for _, text in record["prompt"]] for record in records]
     tokens = sorted(map(sum, sizes))
     print(

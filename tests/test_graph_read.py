@@ -357,9 +357,8 @@ def test_what_one_asks_of_oneself_is_no_question_of_general_knowledge(services, 
 class Recorder:
     """The trained reader, and every line that it was shown."""
 
-    def __init__(self):
-        self.lines = []
-        self.read_of = line_reader.packaged()
+    def __init__(self, read_of):
+        self.lines, self.read_of = [], read_of
 
     def read(self, question, asked_on, lines):
         self.lines += lines
@@ -369,9 +368,10 @@ class Recorder:
         return self.read_of.evidence(found, cosine)
 
 
-def test_a_line_is_read_with_the_message_it_goes_on_from(marlow):
-    recorder = Recorder()
-    ask(replace(marlow, services=replace(marlow.services, line_reader=recorder)), "What did we seal the canoe with?")
+def test_a_line_is_read_with_the_message_it_goes_on_from(marlow, monkeypatch):
+    recorder = Recorder(marlow.services.line_reader)
+    monkeypatch.setattr(line_reader, "packaged", lambda encoder: recorder)
+    ask(marlow, "What did we seal the canoe with?")
     before = {line.text: line.before for line in recorder.lines}
     assert before["Yes, badly. We sealed it with pine tar."] == "Did the canoe leak?"
     # Between these two, Marlow has said "Good work.", which tells nothing.

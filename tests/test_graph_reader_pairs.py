@@ -1,6 +1,7 @@
 """The chats that the reader is trained on hold what their format promises."""
 
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,13 @@ def test_a_replaced_value_only_competes_and_what_contradicts_a_premise_does_not_
     assert trained["rent is"].outdated
     assert not trained["rent go"].outdated
     assert lines_trained_on("premise", (2, "evidence", ["750"]))["rent go"].answer is None
+
+
+def test_of_each_plan_some_later_lines_leave_it_and_some_do_not():
+    rows = [json.loads(line) for line in PAIRS.with_name("plans.jsonl").read_text("utf-8").splitlines()]
+    holds = defaultdict(set)
+    for row in rows:
+        assert row.keys() == {"plan", "later", "holds"}
+        holds[row["plan"]].add(row["holds"])
+    assert (len(rows), len(holds)) == (1_804, 451)
+    assert [plan for plan, found in holds.items() if found != {True, False}] == []

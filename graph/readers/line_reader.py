@@ -1,11 +1,11 @@
 """The trained reader: whether a line answers a question, with which of its words, and whether it says yes or no.
 
-A cross-encoder of MiniLM's size: question and line are read together, in training and in use as
+A cross-encoder: question and line are read together, in training and in use as
 
     [CLS] what did the glasses cost [SEP] line before [SEP] You, 3 March 2026, 61 days ago: picked the clear ones, £40
 
-The answer is a span of the line's own words. Trained by `graph.training.reader` on all-MiniLM-L6-v2; the weights hold
-all but the word embeddings, which the encoder has.
+The answer is a span of the line's own words. There is a reader on each packaged encoder, trained further from it by
+`graph.training.reader`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memory.embedding import minilm
+from memory.embedding import e5, minilm
 from memory.embedding.bert import MAX_CHARACTERS, Array
-from memory.embedding.minilm import END, START, encode
+from memory.embedding.embedder import DEFAULT_MODEL
+from memory.embedding.networks import Parts, TrainedNetwork
 
-WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "reader.safetensors"
+MODELS = Path(__file__).parents[2] / "assets" / "models"
+
+PARTS = {e5.NAME: e5.packaged, minilm.NAME: minilm.packaged}
+"""The encoders that have a reader."""
 
 QUESTION_TOKENS, BEFORE_TOKENS, LINE_TOKENS = 40, 28, 96
 """Most tokens read of a question, of the line before (its last), and of the line itself."""
@@ -47,7 +51,7 @@ class Line:
 class Tokens:
     """A question and a line as token ids; `types` is 1 for the line and what names its speaker and day.
 
-    `offsets` are the character spans in the line's text of the tokens from `first` on.
+    `offsets` are the character spans in the line's text of the tokens from `first` on, without a blank before a word.
     """
 
     ids: list[int]
@@ -56,18 +60,20 @@ class Tokens:
     offsets: list[tuple[int, int]]
 
 
-def tokens_of(question: str, asked_on: date | None, lines: Sequence[Line]) -> list[Tokens]:
-    """The tokens of a question with each of several lines."""
-    asked = [START, *encode([question])[0].ids[:QUESTION_TOKENS], END]
-    befores = encode([line.before[-MAX_CHARACTERS:] for line in lines])
-    heads = encode([_head(line, asked_on) for line in lines])
+def tokens_of(parts: Parts, question: str, asked_on: date | None, lines: Sequence[Line]) -> list[Tokens]:
+    """The tokens of a question with each of several lines, by the words of an encoder."""
+    asked = [parts.start, *parts.encode([question])[0].ids[:QUESTION_TOKENS], parts.end]
+    befores = parts.encode([line.before[-MAX_CHARACTERS:] for line in lines])
+    heads = parts.encode([_head(line, asked_on) for line in lines])
+    texts = [line.text for line in lines]
     result = []
-    for before, head, line in zip(befores, heads, encode([line.text for line in lines]), strict=True):
-        context = [*before.ids[-BEFORE_TOKENS:], END] if before.ids else []
-        first_part, second_part = [*asked, *context], [*head.ids, *line.ids[:LINE_TOKENS], END]
+    for before, head, line, text in zip(befores, heads, parts.encode(texts), texts, strict=True):
+        context = [*before.ids[-BEFORE_TOKENS:], parts.end] if before.ids else []
+        first_part, second_part = [*asked, *context], [*head.ids, *line.ids[:LINE_TOKENS], parts.end]
         types = [0] * len(first_part) + [1] * len(second_part)
         first = len(first_part) + len(head.ids)
-        result.append(Tokens([*first_part, *second_part], types, first, line.offsets[:LINE_TOKENS]))
+        offsets = [(end - len(text[start:end].lstrip()), end) for start, end in line.offsets[:LINE_TOKENS]]
+        result.append(Tokens([*first_part, *second_part], types, first, offsets))
     return result
 
 
@@ -92,7 +98,8 @@ class LineReading:
 
     `logit` is the evidence that it answers, and `answers` the probability: from 0.5 on it is worth giving. `span` are
     the characters of the answer in it, `sure` is the probability that these are the right ones, and `yes` that it says
-    yes, if the question asks for that.
+    yes, if the question asks for that. If a plan stands in the place of a question, `holds` is the probability that it
+    still holds after this line.
     """
 
     logit: float
@@ -100,18 +107,19 @@ class LineReading:
     span: tuple[int, int]
     sure: float
     yes: float
+    holds: float
 
 
 class LineReader:
     """Reads lines for a question; safe to share among threads. The weights are loaded when it first reads."""
 
-    def __init__(self, path: Path) -> None:
-        self._network = minilm.TrainedNetwork(path, "line", "ends")
+    def __init__(self, encoder: str, path: Path | None = None) -> None:
+        self._network = TrainedNetwork(PARTS[encoder], path or weights_of(encoder), "line", "ends", "holds")
 
     @cached_property
     def calibration(self) -> Calibration:
         """The calibration that is stored with the weights."""
-        return Calibration(*self._network.weights["calibration"].tolist())
+        return Calibration(*self._network.weight("calibration").tolist())
 
     def load(self) -> None:
         """Load the weights unless they are loaded."""
@@ -119,31 +127,36 @@ class LineReader:
 
     def read(self, question: str, asked_on: date | None, lines: Sequence[Line]) -> list[LineReading]:
         """Read each of several lines for a question."""
-        texts = tokens_of(question, asked_on, lines)
+        texts = tokens_of(self._network.parts, question, asked_on, lines)
         computed = self._network.compute([text.ids for text in texts], [text.types for text in texts])
-        return [self._found(text, line[0].tolist(), ends) for text, (line, ends) in zip(texts, computed, strict=True)]
+        return [self._found(text, *each) for text, each in zip(texts, computed, strict=True)]
 
-    def _found(self, text: Tokens, line: list[float], ends: Array) -> LineReading:
-        """What a line says, from its two logits and those of its tokens, (tokens, 2)."""
+    def _found(self, text: Tokens, line: Array, ends: Array, holds: Array) -> LineReading:
+        """What a line says, from the logits of its tokens, (tokens, 2) and (tokens, 1), of which the first is [CLS]."""
         from scipy.special import expit  # not before a message is read: SciPy is slow to import
 
-        logit, yes = line
+        (logit, yes), (held,) = line[0].tolist(), holds[0].tolist()
         if not text.offsets:
-            return LineReading(-math.inf, 0.0, (0, 0), 0.0, 0.5)
+            return LineReading(-math.inf, 0.0, (0, 0), 0.0, 0.5, 0.5)
         answers = expit((logit - self.calibration.shift) / self.calibration.temperature)
         start, end, sure = best_ends(ends[text.first :][: len(text.offsets)])
         span = text.offsets[start][0], text.offsets[end][1]
-        return LineReading(logit, float(answers), span, sure, float(expit(yes)))
+        return LineReading(logit, float(answers), span, sure, float(expit(yes)), float(expit(held)))
 
     def evidence(self, found: LineReading, cosine: float) -> float:
         """What orders lines, the best first, from what a line says and its cosine to the question."""
         return found.logit + self.calibration.similarity * cosine
 
 
+def weights_of(encoder: str) -> Path:
+    """The file with the weights of the reader on an encoder."""
+    return MODELS / encoder / "reader.safetensors"
+
+
 @cache
-def packaged() -> LineReader:
-    """The reader with the weights of the package; loaded once in a process."""
-    return LineReader(WEIGHTS)
+def packaged(encoder: str) -> LineReader:
+    """The reader on an encoder, or on the default one if this has none; loaded once in a process."""
+    return LineReader(encoder) if encoder in PARTS else packaged(DEFAULT_MODEL)
 
 
 def best_ends(ends: Array) -> tuple[int, int, float]:

@@ -24,6 +24,7 @@ from graph.understanding.acts import ACTS
 from graph.understanding.classifier import read_rows
 from graph.understanding.sentences import split
 from memory.embedding import bert, minilm
+from memory.embedding.networks import TrainedNetwork
 
 LAYERS = 3
 """Layers of MiniLM that it begins with."""
@@ -41,9 +42,9 @@ class Recognising(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        weights = minilm.package_weights()
-        self.embeddings = weights["embeddings.word_embeddings.weight"].__getitem__
-        self.bert = lowest_layers(weights, LAYERS)
+        parts = minilm.packaged()
+        self.embeddings = parts.words
+        self.bert = lowest_layers(parts.weights(), LAYERS)
         self.acts = nn.Linear(bert.DIMENSIONS, len(ACTS))
 
     def forward(self, texts: Sequence[str]) -> torch.Tensor:
@@ -97,7 +98,7 @@ def train(seed: int, earlier: bert.Weights) -> Recognising:
     return model.eval()
 
 
-def report(network: minilm.TrainedNetwork) -> None:
+def report(network: TrainedNetwork) -> None:
     """Print how many of the messages held out are recognised, of each kind, and what may ask and may tell."""
     rows = [(text, act, "") for text, act in messages(held_out=True).items()]
     rows += [(text, act, " of the chats") for text, act in of_chats(random.Random(SEED), held_out=True).items()]
@@ -122,7 +123,7 @@ def main() -> None:
     weights = weights_of(train(arguments.seed, earlier))
     mean = {name: (weight + earlier.get(name, weight)) / np.float32(2) for name, weight in weights.items()}
     bert.save(mean, arguments.out)
-    report(minilm.TrainedNetwork(arguments.out, "acts"))
+    report(TrainedNetwork(minilm.packaged, arguments.out, "acts"))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from graph.readers.notes import ALIKE
 from graph.training.classifier import load_questions
 from graph.training.reader_data import load_chats
 from memory.embedding import e5
-from memory.embedding.bert import SentenceEncoder
 from memory.embedding.embedder import Embedder
+from memory.embedding.networks import SentenceEncoder
 
 EVERY_QUESTION, EVERY_LINE = 4, 8
 """Every so-manieth is encoded."""

@@ -19,7 +19,8 @@ from torch import nn
 from graph.training.network import descend, lowest_layers, mean_states
 from graph.training.reader_data import PLAIN, Chat, load_chats, questions_with_lines
 from memory.embedding import bert, e5
-from memory.embedding.bert import Array, Parts, SentenceEncoder
+from memory.embedding.bert import Array
+from memory.embedding.networks import Parts, SentenceEncoder
 
 TRAINED = 4
 """Layers that are trained, from the top."""
@@ -47,16 +48,17 @@ class Encoding(nn.Module):
     def __init__(self, parts: Parts) -> None:
         super().__init__()
         self._parts = parts
-        layers = bert.count_layers(parts.weights)
+        weights = parts.weights()
+        layers = bert.count_layers(weights)
         # Without dropout in it, attention stays fused.
-        self.bert = lowest_layers(parts.weights, layers, dropout=0.05, attention_dropout=0.0)
+        self.bert = lowest_layers(weights, layers, dropout=0.05, attention_dropout=0.0)
         self.trained = tuple(f"encoder.layer.{number}." for number in range(layers - TRAINED, layers))
         for name, weight in self.bert.named_parameters():
             weight.requires_grad_(name.startswith(self.trained))
 
     def forward(self, texts: Sequence[str]) -> torch.Tensor:
         """Unit vectors, (texts, 384)."""
-        tokens = [text.ids[:MAX_TOKENS] for text in self._parts.tokenizer.encode_batch_fast(list(texts))]
+        tokens = [ids[:MAX_TOKENS] for ids in self._parts.ids(texts)]
         return nn.functional.normalize(mean_states(self.bert, self._parts.words, tokens), dim=1)
 
 

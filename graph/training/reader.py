@@ -1,13 +1,15 @@
 """Train the reader of `graph.readers.line_reader`: which words of a line answer a question, if any.
 
-    python -m graph.training.reader open DATA --out START   published question-answering data, about 20 minutes
-    python -m graph.training.reader chats START             our own chats, about an hour; writes assets/models
-    python -m graph.training.reader plain START             plain questions about them, half an hour; writes there, too
-    python -m graph.training.reader yes START               which lines say yes, five minutes; writes there, too
+    python -m graph.training.reader open --data FOLDER --out START   published question-answering data
+    python -m graph.training.reader chats [--start START]            our own chats
+    python -m graph.training.reader plain [--start START]            plain questions about them
+    python -m graph.training.reader heads [--start START]            which lines say yes, and after which plans hold
 
-The first starts from all-MiniLM-L6-v2, the second from the first's weights or from its own of before, the third from
-the second's, and the last fits one head of these. All print their figures on what is held out. The word embeddings stay
-as they are: the encoder's package has them.
+Each goes on from the weights in START, or from the encoder (`--encoder`), and writes assets/models or `--out`. `--mean`
+keeps the mean of the weights before and after, which forgets less of what few of the questions ask (Wortsman et al.
+2022, "Robust fine-tuning of zero-shot models"). The last stage fits two heads. All print their figures on what is held
+out. The reader on all-MiniLM-L6-v2 takes 20 minutes, an hour, half an hour and five minutes; multilingual-e5-small has
+twice the layers. The word embeddings stay as they are: the encoder's package has them.
 """
 
 import argparse
@@ -20,16 +22,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from torch import nn
-from transformers import BertModel
 
 from graph.readers import line_reader
-from graph.readers.line_reader import Calibration, Tokens, tokens_of
+from graph.readers.line_reader import PARTS, Calibration, Tokens, tokens_of
 from graph.training import reader_calibration
-from graph.training.network import autocast, descend, padded, weights_of
+from graph.training.network import autocast, descend, lowest_layers, padded, weights_of
 from graph.training.reader_data import (
     OF_SEVERAL_LINES,
     PLAIN,
@@ -39,23 +39,25 @@ from graph.training.reader_data import (
     of_chat,
     open_data,
     plain_of,
+    plans,
     questions_with_lines,
     yes_or_no_of,
 )
-from memory.embedding import bert, minilm
-from memory.embedding.embedder import Embedder
+from memory.embedding import bert, e5
+from memory.embedding.embedder import DEFAULT_MODEL, Embedder
+from memory.embedding.networks import Parts
 
 SEED = 14
 RATE, RATE_PLAIN = 1e-4, 5e-5
 """Highest learning rate, with open data and pairs and with plain questions."""
-BATCH_TOKENS = 2048
-EPOCHS_OPEN, EPOCHS_CHATS, EPOCHS_PLAIN = 1, 2, 1
+BATCH_TOKENS = 4096
+EPOCHS_OPEN, EPOCHS_CHATS, EPOCHS_PLAIN, EPOCHS_PLANS = 1, 2, 1, 4
 KEPT = 5000
-"""Questions of the chats that are trained on again beside the plain ones."""
-STRENGTH_YES = 0.1
-"""Inverse strength of the regularisation, by five folds of the chats."""
-LAYERS_LEFT = 2
-"""So many of the lowest layers are as the first stage left them: a fifth faster."""
+"""Pairs that are trained on again beside the plain questions."""
+STRENGTH = 0.1
+"""Inverse strength of the regularisation of two heads, by five folds of the chats."""
+LAYERS_LEFT = 1 / 4
+"""So many of the lowest layers stay as they are but in the first stage: faster, and the package has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,15 @@ class Row:
     """An example as tokens, and the places in them of the answer's first and last token; 0 if it has none.
 
     `answers` is 1 if the line answers, 0 if not, and NaN if it does with a value that another line has replaced.
+    `holds` is 1 if a plan holds after the line, 0 if not, and NaN, as is `answers` then, where there is no plan.
     """
 
     tokens: Tokens
     start: int
     end: int
     answers: float
-    says: int
+    says: int = -1
+    holds: float = math.nan
 
 
 Group = list[Row]
@@ -77,38 +81,45 @@ Group = list[Row]
 
 
 class Reader(nn.Module):
-    """MiniLM with three heads: whether the line answers and says yes (from [CLS]), and the answer's ends (tokens)."""
+    """An encoder with three heads on [CLS], whether the line answers, says yes, and leaves a plan as it is, and one
+    on each token of the line: whether the answer begins or ends with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, encoder: str) -> None:
         super().__init__()
-        self.bert = BertModel.from_pretrained(str(minilm.folder()), add_pooling_layer=False)
-        self.bert.embeddings.word_embeddings.requires_grad_(False)
+        self.parts = PARTS[encoder]()
+        weights = {**self.parts.weights(), **(bert.load(e5.TRAINED) if encoder == e5.NAME else {})}
+        # Without dropout in it, attention stays fused.
+        self.bert = lowest_layers(weights, bert.count_layers(weights), attention_dropout=0.0)
         self.line = nn.Linear(bert.DIMENSIONS, 2)
         self.ends = nn.Linear(bert.DIMENSIONS, 2)
+        self.holds = nn.Linear(bert.DIMENSIONS, 1)
 
-    def forward(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits of answering and of saying yes, (rows, 2), and of first and last token, (rows, tokens, 2)."""
+    def forward(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Logits: of answering and yes, (rows, 2), of first and last token, (rows, tokens, 2), of a plan, (rows,)."""
         states = self.states(rows)
         outside = torch.full((*states.shape[:2], 1), -1e4)
         for n, row in enumerate(rows):
             outside[n, row.tokens.first : row.tokens.first + len(row.tokens.offsets)] = 0
-        return self.line(states[:, 0]), self.ends(states) + outside
+        return self.line(states[:, 0]), self.ends(states) + outside, self.holds(states[:, 0])[:, 0]
 
     def states(self, rows: Sequence[Row]) -> torch.Tensor:
         """What the network makes of each token of the rows, (rows, tokens, 384)."""
         ids, is_token = padded([row.tokens.ids for row in rows])
         types, _ = padded([row.tokens.types for row in rows])
         with autocast():
-            states = self.bert(input_ids=ids, token_type_ids=types, attention_mask=is_token).last_hidden_state
+            words = torch.from_numpy(self.parts.words(ids.numpy()))
+            states = self.bert(inputs_embeds=words, token_type_ids=types, attention_mask=is_token).last_hidden_state
         result: torch.Tensor = states.float()
         return result
 
 
-def row_of(example: Example) -> Row | None:
+def row_of(example: Example, parts: Parts) -> Row | None:
     """An example as tokens; None if its answer is beyond the tokens that are read."""
-    tokens = tokens_of(example.question, example.asked_on, [example.line])[0]
+    tokens = tokens_of(parts, example.question, example.asked_on, [example.line])[0]
+    if example.holds is not None:
+        return Row(tokens, 0, 0, math.nan, holds=float(example.holds))
     if example.answer is None:
-        return Row(tokens, 0, 0, math.nan if example.outdated else 0.0, -1)
+        return Row(tokens, 0, 0, math.nan if example.outdated else 0.0)
     start, end = example.answer
     inside = [n for n, (a, b) in enumerate(tokens.offsets) if a < end and b > start]
     if not inside or end > tokens.offsets[-1][1]:
@@ -117,12 +128,15 @@ def row_of(example: Example) -> Row | None:
 
 
 def loss_of(model: Reader, groups: Sequence[Group]) -> torch.Tensor:
-    """The mean loss: whether a line answers, which line of a question does, the answer's ends, and yes or no."""
+    """The mean loss: whether a line answers, which line of a question does, the answer's ends, yes or no, and plans."""
     rows = [row for group in groups for row in group]
-    line, ends = model(rows)
-    answers = torch.tensor([row.answers for row in rows])
-    known, held = ~answers.isnan(), answers == 1
-    loss = nn.functional.binary_cross_entropy_with_logits(line[known, 0], answers[known])
+    line, ends, plan = model(rows)
+    answers, holds = torch.tensor([(row.answers, row.holds) for row in rows]).T
+    held = answers == 1
+    loss = torch.zeros(())
+    for logits, wanted in ((line[:, 0], answers), (plan, holds)):
+        if (known := ~wanted.isnan()).any():
+            loss = loss + nn.functional.binary_cross_entropy_with_logits(logits[known], wanted[known])
     sizes, ranked = [len(group) for group in groups], []
     for logits, right in zip(torch.split(line[:, 0], sizes), torch.split(held.float(), sizes), strict=True):
         if len(right) > 1 and right.sum() == 1:
@@ -167,7 +181,7 @@ def predict(model: Reader, rows: Sequence[Row]) -> Iterator[tuple[float, float, 
     """Of each row the logits of answering and of yes, and the likeliest first and last token of the answer."""
     model.eval()
     for begin in range(0, len(rows), 32):
-        line, ends = model(rows[begin : begin + 32])
+        line, ends, _ = model(rows[begin : begin + 32])
         for (answers, yes), logits in zip(line.tolist(), ends.numpy(), strict=True):
             yield answers, yes, *line_reader.best_ends(logits)[:2]
 
@@ -190,9 +204,9 @@ def report(model: Reader, rows: Sequence[Row]) -> None:
     )
 
 
-def rows_of(groups: Sequence[Sequence[Example]]) -> list[Group]:
+def rows_of(groups: Sequence[Sequence[Example]], parts: Parts) -> list[Group]:
     """The examples that are not too long, as tokens."""
-    rows = [[row for row in map(row_of, group) if row is not None] for group in groups]
+    rows = [[row for each in group if (row := row_of(each, parts)) is not None] for group in groups]
     return [group for group in rows if group]
 
 
@@ -202,83 +216,112 @@ def flat(groups: Sequence[Group]) -> list[Row]:
 
 
 def go_on(model: Reader, start: Path) -> None:
-    """Take the weights of a file; word embeddings and lowest layers stay as they are."""
+    """Take the weights of a file."""
     model.load_state_dict({name: torch.from_numpy(weight) for name, weight in bert.load(start).items()}, strict=False)
-    model.bert.encoder.layer[:LAYERS_LEFT].requires_grad_(False)
-    model.bert.embeddings.requires_grad_(False)
 
 
 def train_on_chats(model: Reader, embedder: Embedder) -> None:
     """Train on the pairs of the chats."""
     chats, held_out = load_chats()
-    groups = rows_of([group for chat in chats for group in of_chat(chat, embedder)])
+    groups = rows_of([group for chat in chats for group in of_chat(chat, embedder)], model.parts)
     random.Random(SEED).shuffle(groups)
-    train(model, groups, EPOCHS_CHATS, flat(rows_of([group for chat in held_out for group in of_chat(chat)])))
+    tested = rows_of([group for chat in held_out for group in of_chat(chat)], model.parts)
+    train(model, groups, EPOCHS_CHATS, flat(tested))
 
 
 def train_on_plain(model: Reader, embedder: Embedder) -> None:
-    """Train on the plain questions about the chats, and on some of the pairs again; keep the mean of before and after.
-
-    Few plain questions are about others in the third person, and the mean forgets less of them (Wortsman et al. 2022,
-    "Robust fine-tuning of zero-shot models").
-    """
-    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    """Train on the plain questions about the chats, on some of the pairs, and on plans."""
     questions, (chats, held_out) = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
     plain, tested = (
-        rows_of([group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder)])
+        rows_of([group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder)], model.parts)
         for part in (chats, held_out)
     )
     pairs = [group for chat in chats for group in of_chat(chat, embedder)]
-    groups = [*plain, *rows_of(random.Random(SEED).sample(pairs, KEPT))]
+    groups = [
+        *plain,
+        *rows_of([*random.Random(SEED).sample(pairs, KEPT), *plans(held_out=False) * EPOCHS_PLANS], model.parts),
+    ]
     random.Random(SEED).shuffle(groups)
-    report(model, flat(tested))
     train(model, groups, EPOCHS_PLAIN, flat(tested), RATE_PLAIN)
-    model.load_state_dict({name: (weight + before[name]) / 2 for name, weight in model.state_dict().items()})
+
+
+def train_on_open_data(model: Reader, embedder: Embedder, folder: Path) -> None:
+    """Train on published question-answering data."""
+    groups = rows_of(open_data(folder, embedder), model.parts)
+    random.Random(SEED).shuffle(groups)
+    train(model, groups[500:], EPOCHS_OPEN, flat(groups[:500]))
 
 
 @torch.inference_mode()
-def fit_yes(model: Reader) -> None:
-    """Fit which lines say yes, by a logistic regression over what the network makes of them; all else stays."""
+def fit_heads(model: Reader) -> None:
+    """Fit which lines say yes, and after which a plan holds, by logistic regressions on [CLS]; all else stays."""
     questions, parts = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
-    states, says = [], []
+    said = [[each for chat in part for each in yes_or_no_of(chat, questions[chat["id"]])] for part in parts]
+    told = [[each for lines in plans(held_out=held_out) for each in lines] for held_out in (False, True)]
     model.eval()
-    for part in parts:
-        examples = [each for chat in part for each in yes_or_no_of(chat, questions[chat["id"]])]
-        rows = [row for each in examples if (row := row_of(each)) is not None]
-        firsts = [model.states(rows[n : n + 32])[:, 0].numpy() for n in range(0, len(rows), 32)]
-        states.append(np.concatenate(firsts))
-        says.append([SAYS[each.says] for each in examples])
-    fitted = LogisticRegression(C=STRENGTH_YES, max_iter=3000).fit(states[0], says[0])
-    print(f"held out {len(says[1])}: yes or no {fitted.score(states[1], says[1]):.3f}", flush=True)
-    model.line.weight[1] = torch.from_numpy(fitted.coef_[0].astype(np.float32))
-    model.line.bias[1] = float(fitted.intercept_[0])
+    for name, head, place, examples, labels in (
+        ("yes", model.line, 1, said, [[SAYS[each.says] for each in part] for part in said]),
+        ("the plan holds", model.holds, 0, told, [[each.holds for each in part] for part in told]),
+    ):
+        states = []
+        for part in examples:
+            rows = [row for each in part if (row := row_of(each, model.parts)) is not None]
+            firsts = [model.states(rows[n : n + 32])[:, 0].numpy() for n in range(0, len(rows), 32)]
+            states.append(np.concatenate(firsts))
+        fitted = LogisticRegression(C=STRENGTH, max_iter=3000).fit(states[0], labels[0])
+        area = roc_auc_score(labels[1], fitted.decision_function(states[1]))
+        right = fitted.score(states[1], labels[1])
+        print(f"held out {len(labels[1])}: {name} or not {right:.3f}, AUC {area:.3f}", flush=True)
+        head.weight[place] = torch.from_numpy(fitted.coef_[0].astype(np.float32))
+        head.bias[place] = float(fitted.intercept_[0])
+
+
+def store(model: Reader, path: Path) -> None:
+    """Write the weights that are not the package's."""
+    package = model.parts.weights()
+    trained = {
+        name: weight
+        for name, weight in weights_of(model).items()
+        if not np.array_equal(weight, package.get(name.removeprefix("bert."), ()))
+    }
+    bert.save(trained | {"calibration": np.array(Calibration(), np.float32)}, path)
 
 
 def main() -> None:
     """Run one of the four stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("open", "chats", "plain", "yes"), help="what is trained on")
-    parser.add_argument("path", type=Path, metavar="DATA|START", help="a folder of data, or the weights to go on from")
-    parser.add_argument("--out", type=Path, help="the file that the stage open writes")
+    parser.add_argument("stage", choices=("open", "chats", "plain", "heads"), help="what is trained on")
+    parser.add_argument("--encoder", default=DEFAULT_MODEL, choices=PARTS, help="the encoder that the reader is on")
+    parser.add_argument("--start", type=Path, help="weights to go on from")
+    parser.add_argument("--mean", action="store_true", help="write the mean of START and the new weights")
+    parser.add_argument("--data", type=Path, help="the folder of the stage open")
+    parser.add_argument("--out", type=Path, help="the weights to write, in place of those in assets/models")
     arguments = parser.parse_args()
-    if (arguments.stage == "open") != (arguments.out is not None):
-        parser.error("--out names the file that the stage open writes; the other stages write assets/models")
+    if (arguments.stage == "open") != (arguments.data is not None):
+        parser.error("--data names the folder of the stage open, which needs it")
     torch.manual_seed(SEED)
-    model, embedder = Reader(), Embedder(minilm.NAME)
-    if arguments.stage == "open":
-        groups = rows_of(open_data(arguments.path, embedder))
-        random.Random(SEED).shuffle(groups)
-        train(model, groups[500:], EPOCHS_OPEN, flat(groups[:500]))
-        save_file({n: w.contiguous() for n, w in model.state_dict().items()}, arguments.out)
-        return
-    go_on(model, arguments.path)
-    if arguments.stage == "yes":
-        fit_yes(model)
-        bert.save(weights_of(model) | {"calibration": bert.load(arguments.path)["calibration"]}, line_reader.WEIGHTS)
-        return
-    (train_on_plain if arguments.stage == "plain" else train_on_chats)(model, embedder)
-    bert.save(weights_of(model) | {"calibration": np.array(Calibration(), np.float32)}, line_reader.WEIGHTS)
-    reader_calibration.main()
+    model, embedder = Reader(arguments.encoder), Embedder(arguments.encoder)
+    if arguments.start:
+        go_on(model, arguments.start)
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    model.bert.embeddings.word_embeddings.requires_grad_(False)
+    if arguments.stage != "open":
+        model.bert.embeddings.requires_grad_(False)
+        model.bert.encoder.layer[: int(LAYERS_LEFT * len(model.bert.encoder.layer))].requires_grad_(False)
+    match arguments.stage:
+        case "open":
+            train_on_open_data(model, embedder, arguments.data)
+        case "chats":
+            train_on_chats(model, embedder)
+        case "plain":
+            train_on_plain(model, embedder)
+        case "heads":
+            fit_heads(model)
+    if arguments.mean:
+        model.load_state_dict({name: (weight + before[name]) / 2 for name, weight in model.state_dict().items()})
+    path = arguments.out or line_reader.weights_of(arguments.encoder)
+    store(model, path)
+    reader_calibration.main(arguments.encoder, path)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ Each question is put to the lines of its chat that are nearest in meaning, with 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,10 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logsumexp
 from sklearn.metrics import log_loss, roc_auc_score
 
-from graph.readers.line_reader import WEIGHTS, Calibration, LineReader
+from graph.readers.line_reader import Calibration, LineReader, weights_of
 from graph.readers.notes import LINES
 from graph.training.reader_data import Chat, lines_of, load_chats
-from memory.embedding import minilm
-from memory.embedding.embedder import Embedder
+from memory.embedding.embedder import DEFAULT_MODEL, Embedder
 
 UNDECIDED = frozenset(("outdated", "opposite", "wrong thing of two", "wrong time"))
 """Kinds of pairs whose question another line of the chat may answer."""
@@ -105,11 +105,11 @@ def calibrate(asked: Sequence[Asked]) -> Calibration:
     return Calibration(shift, temperature, similarity)
 
 
-def main() -> None:
-    """Calibrate the weights in assets/models."""
-    asked = ask(load_chats()[1], LineReader(WEIGHTS), Embedder(minilm.NAME))
-    save_file(load_file(WEIGHTS) | {"calibration": np.array(calibrate(asked), np.float32)}, WEIGHTS)
+def main(encoder: str, path: Path) -> None:
+    """Calibrate the weights in a file of the reader on an encoder."""
+    calibration = calibrate(ask(load_chats()[1], LineReader(encoder, path), Embedder(encoder)))
+    save_file(load_file(path) | {"calibration": np.array(calibration, np.float32)}, path)
 
 
 if __name__ == "__main__":
-    main()
+    main(DEFAULT_MODEL, weights_of(DEFAULT_MODEL))

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,8 @@ HELD_OUT_EVERY = 10
 class Example:
     """A question asked on a day, a line, and the characters (start, end) of its words that answer.
 
-    `says` is "yes" or "no" if the question asks for that. An outdated line is only worse than the right one.
+    `says` is "yes" or "no" if the question asks for that. An outdated line is only worse than the right one. `holds`
+    says of a plan in the place of the question whether the line leaves it as it is.
     """
 
     question: str
@@ -52,6 +53,7 @@ class Example:
     answer: tuple[int, int] | None
     says: str = ""
     outdated: bool = False
+    holds: bool | None = None
 
 
 Chat = dict[str, Any]
@@ -164,6 +166,17 @@ def yes_or_no_of(chat: Chat, questions: Sequence[Mapping[str, Any]]) -> Iterator
         if pair["answer"] is not None and (says := of_pairs.get(pair["q"])):
             said = _OPPOSITE[says] if pair["kind"] == OUTDATED else says
             yield Example(pair["q"], asked_on, lines[pair["line"]], None, said)
+
+
+def plans(*, held_out: bool) -> list[list[Example]]:
+    """Plans, each in the place of a question, with the lines told after it; every tenth plan is held out."""
+    later: dict[str, list[Example]] = defaultdict(list)
+    for n, row in enumerate(read_rows("plans.jsonl")):
+        chance = random.Random(n)
+        said_on = date(2020, 1, 1) + timedelta(days=chance.randrange(3650))
+        asked_on, line = said_on + timedelta(days=chance.randrange(30)), Line(row["later"], "You", said_on)
+        later[row["plan"]].append(Example(row["plan"], asked_on, line, None, holds=row["holds"]))
+    return [lines for n, lines in enumerate(later.values()) if (n % HELD_OUT_EVERY == 0) == held_out]
 
 
 def _example(pair: Mapping[str, Any], line: Line, asked_on: date) -> Example:

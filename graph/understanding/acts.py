@@ -15,6 +15,7 @@ import numpy as np
 
 from memory.embedding import minilm
 from memory.embedding.bert import Array
+from memory.embedding.networks import TrainedNetwork
 
 WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "acts.safetensors"
 
@@ -69,7 +70,7 @@ class Said:
         return self.asks and not self.tells
 
 
-def recognise(sentences: Sequence[str], network: minilm.TrainedNetwork | None = None) -> list[Said]:
+def recognise(sentences: Sequence[str], network: TrainedNetwork | None = None) -> list[Said]:
     """What each of several sentences does. With a question mark it asks, and tells only if that is likelier."""
     from scipy.special import softmax  # not before a message is read: SciPy is slow to import
 
@@ -99,9 +100,9 @@ def is_marked(sentence: str) -> bool:
 
 
 @cache
-def packaged() -> minilm.TrainedNetwork:
+def packaged() -> TrainedNetwork:
     """The network with the weights of the package; loaded once in a process."""
-    return minilm.TrainedNetwork(WEIGHTS, "acts")
+    return TrainedNetwork(minilm.packaged, WEIGHTS, "acts")
 
 
 @lru_cache(maxsize=256)
@@ -112,5 +113,5 @@ def said(sentence: str) -> Said:
 
 def tokens_of(sentences: Sequence[str]) -> list[list[int]]:
     """Sentences as token ids, but for "!", which is loud and says nothing more."""
-    encoded = minilm.encode([text[:LONGEST].replace("!", "") for text in sentences])
+    encoded = minilm.packaged().encode([text[:LONGEST].replace("!", "") for text in sentences])
     return [[minilm.START, *each.ids[:MOST_TOKENS], minilm.END] for each in encoded]

