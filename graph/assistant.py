@@ -78,6 +78,13 @@ class Assistant:
         other.services = replace(self.services, model=model, settings=settings)
         return other
 
+    def prepare(self) -> None:
+        """Load what the first answer needs and the first page does not; a second time takes no time."""
+        compiled_graph()
+        forms()
+        self.services.searcher.embedder.load()
+        self.services.line_reader.load()
+
     def wait_until_ready(self, indexer: Indexer, persona_id: int) -> Iterator[str]:
         """Load the models and wait, a second at most, for a persona's newest memories; yield what is waited for.
 
@@ -171,12 +178,6 @@ async def kept_open(bank: Bank) -> AsyncIterator[None]:
         yield
     finally:
         await asyncio.shield(asyncio.to_thread(keeping.close))
-
-
-def prepare() -> None:
-    """Import and compile what the first answer needs and the first page does not; a second time takes no time."""
-    compiled_graph()
-    forms()
 
 
 _OF_THREAD = threading.local()

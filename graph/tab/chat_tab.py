@@ -4,11 +4,11 @@ from urllib.parse import urlencode
 
 import gradio as gr
 
-from graph.assistant import Answer, Assistant, prepare
+from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering
-from graph.tab.chat_box import SEND_COMPOSED, ChatBox, RememberedPanel, describe_persona
+from graph.tab.chat_box import SEND_COMPOSED, ChatBox, RememberedPanel
 from graph.tab.chat_list import ChatList
 from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, resume, without_forgotten
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_last_sources, render_sources_of
@@ -108,7 +108,8 @@ class ChatTab:
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, self.chat, opened, **PRIVATE)
         chosen = self.chats.list.select(self.open_past_chat, self.chat, opened, **PRIVATE)
-        tab.select(self.refresh, [self.chat, self.trace.answer, self.chats.search], fresh, **PRIVATE)
+        seen = [self.chat, self.trace.answer, self.chats.search]
+        tab.select(self.refresh, seen, fresh, **PRIVATE)
         self.chats.deleted.change(self.leave_chat, [self.chat, self.chats.deleted], fresh, **PRIVATE)
         self.sources.select(self.show_sources, self.chat, self.sources, **PRIVATE)
         # A dropdown also sends "input" when the keyboard only passes through it.
@@ -136,11 +137,12 @@ class ChatTab:
         taken = [self.box.sent, self.box.composer]
         composed = self.box.composer.submit(None, self.box.composer, taken, js=SEND_COMPOSED, **PRIVATE)
         composed.then(answering.answer, sent, answered, **at_once)
-        for way_in in (loaded, chosen):
-            followed = way_in.then(answering.follow, self.chat, answered, concurrency_limit=None, **PRIVATE)
-            if way_in is loaded:
-                offered = followed.then(self.model.offer_first, None, self.welcome.models, **PRIVATE)
-                offered.then(prepare, None, None, **PRIVATE)
+        follow = {"concurrency_limit": None, **PRIVATE}
+        chosen.then(answering.follow, self.chat, answered, **follow)
+        followed = loaded.then(answering.follow, self.chat, answered, **follow)
+        offered = followed.then(self.model.offer_first, None, self.welcome.models, **PRIVATE)
+        prepared = offered.then(self.assistant.prepare, None, None, **PRIVATE)
+        prepared.then(self.refresh, seen, fresh, **PRIVATE)
         offer = self.welcome.models
         offer.input(lambda name: name, offer, self.model.name, trigger_mode="always_last", **PRIVATE)
         for button in (*self.box.suggestions, self.box.go_on):
@@ -193,7 +195,7 @@ class ChatTab:
         """Show the chat and what is known beside it as they are now, after another tab was open."""
         if (persona := next((each for each in self.bank.personas() if each.id == chat.persona_id), None)) is None:
             return UNCHANGED
-        about = {} if chat.bubbles else {self.box.bubbles: gr.update(placeholder=describe_persona(self.bank, persona))}
+        about = {} if chat.bubbles else self.box.show(self.assistant.services, persona, chat)
         about |= {**self.box.suggest(self.bank, persona), **self.chats.show(chat, words)}
         return {**about, **self._without_forgotten(chat, answer)}
 
@@ -298,9 +300,7 @@ class ChatTab:
         begun = running.chat if running else resume(self.bank, past) if past else None
         chat = begun or open_new(self.bank, persona, as_of)
         return {
-            self.box.bubbles: gr.update(
-                value=messages.shown(chat.bubbles), placeholder=describe_persona(self.bank, persona)
-            ),
+            **self.box.show(self.assistant.services, persona, chat),
             self.box.composer: messages.ready(),
             self.box.go_on: gr.Button(visible=False),
             self.box.edited: gr.Button(visible=False),
