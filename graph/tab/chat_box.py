@@ -66,10 +66,10 @@ class ChatBox:
         self.sent = gr.Textbox(elem_id="sent")
         self.shown = [self.bubbles, self.composer, self.go_on, self.edited]
 
-    def show(self, services: Services, persona: Persona | None, chat: Chat) -> Update:
-        """Show a chat, or with whom it is if it is empty."""
-        about = describe_persona(services, persona)
-        return {self.bubbles: gr.update(value=messages.shown(chat.bubbles), placeholder=about)}
+    def show(self, services: Services, persona: Persona | None, chat: Chat | None = None) -> Update:
+        """Say with whom an empty chat is, and show the bubbles of a chat; without one they stay as they are."""
+        bubbles: Update = {} if chat is None else {"value": messages.shown(chat.bubbles)}
+        return {self.bubbles: gr.update(placeholder=describe_persona(services, persona), **bubbles)}
 
     def suggest(self, bank: Bank, persona: Persona | None) -> Update:
         """Suggest questions that the persona can answer."""

@@ -195,7 +195,7 @@ class ChatTab:
         """Show the chat and what is known beside it as they are now, after another tab was open."""
         if (persona := next((each for each in self.bank.personas() if each.id == chat.persona_id), None)) is None:
             return UNCHANGED
-        about = {} if chat.bubbles else self.box.show(self.assistant.services, persona, chat)
+        about = {} if chat.bubbles else self.box.show(self.assistant.services, persona)
         about |= {**self.box.suggest(self.bank, persona), **self.chats.show(chat, words)}
         return {**about, **self._without_forgotten(chat, answer)}
 
