@@ -1,6 +1,5 @@
 """Train the reader of `graph.readers.line_reader`: which words of a line answer a question, if any.
 
-    python -m graph.training.reader open --data FOLDER --out START   published question-answering data
     python -m graph.training.reader chats [--start START]            our own chats
     python -m graph.training.reader plain [--start START]            plain questions about them
     python -m graph.training.reader heads [--start START]            which lines say yes, and after which plans hold
@@ -8,8 +7,8 @@
 Each goes on from the weights in START, or from the encoder (`--encoder`), and writes assets/models or `--out`. `--mean`
 keeps the mean of the weights before and after, which forgets less of what few of the questions ask (Wortsman et al.
 2022, "Robust fine-tuning of zero-shot models"). The last stage fits two heads. All print their figures on what is held
-out. The reader on all-MiniLM-L6-v2 takes 20 minutes, an hour, half an hour and five minutes; multilingual-e5-small has
-twice the layers. The word embeddings stay as they are: the encoder's package has them.
+out. The reader on all-MiniLM-L6-v2 takes an hour, half an hour and five minutes; multilingual-e5-small has twice the
+layers. The word embeddings stay as they are: the encoder's package has them.
 """
 
 import argparse
@@ -37,7 +36,6 @@ from graph.training.reader_data import (
     Example,
     load_chats,
     of_chat,
-    open_data,
     plain_of,
     plans,
     questions_with_lines,
@@ -49,15 +47,15 @@ from memory.embedding.networks import Parts
 
 SEED = 14
 RATE, RATE_PLAIN = 1e-4, 5e-5
-"""Highest learning rate, with open data and pairs and with plain questions."""
+"""Highest learning rate, with pairs and with plain questions."""
 BATCH_TOKENS = 4096
-EPOCHS_OPEN, EPOCHS_CHATS, EPOCHS_PLAIN, EPOCHS_PLANS = 1, 2, 1, 4
+EPOCHS_CHATS, EPOCHS_PLAIN, EPOCHS_PLANS = 2, 1, 4
 KEPT = 5000
 """Pairs that are trained on again beside the plain questions."""
 STRENGTH = 0.1
 """Inverse strength of the regularisation of two heads, by five folds of the chats."""
 LAYERS_LEFT = 1 / 4
-"""So many of the lowest layers stay as they are but in the first stage: faster, and the package has them."""
+"""So many of the lowest layers stay as they are: faster, and the package has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +243,6 @@ def train_on_plain(model: Reader, embedder: Embedder) -> None:
     train(model, groups, EPOCHS_PLAIN, flat(tested), RATE_PLAIN)
 
 
-def train_on_open_data(model: Reader, embedder: Embedder, folder: Path) -> None:
-    """Train on published question-answering data."""
-    groups = rows_of(open_data(folder, embedder), model.parts)
-    random.Random(SEED).shuffle(groups)
-    train(model, groups[500:], EPOCHS_OPEN, flat(groups[:500]))
-
-
 @torch.inference_mode()
 def fit_heads(model: Reader) -> None:
     """Fit which lines say yes, and after which a plan holds, by logistic regressions on [CLS]; all else stays."""
@@ -288,29 +279,22 @@ def store(model: Reader, path: Path) -> None:
 
 
 def main() -> None:
-    """Run one of the four stages."""
+    """Run one of the three stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("open", "chats", "plain", "heads"), help="what is trained on")
+    parser.add_argument("stage", choices=("chats", "plain", "heads"), help="what is trained on")
     parser.add_argument("--encoder", default=DEFAULT_MODEL, choices=PARTS, help="the encoder that the reader is on")
     parser.add_argument("--start", type=Path, help="weights to go on from")
     parser.add_argument("--mean", action="store_true", help="write the mean of START and the new weights")
-    parser.add_argument("--data", type=Path, help="the folder of the stage open")
     parser.add_argument("--out", type=Path, help="the weights to write, in place of those in assets/models")
     arguments = parser.parse_args()
-    if (arguments.stage == "open") != (arguments.data is not None):
-        parser.error("--data names the folder of the stage open, which needs it")
     torch.manual_seed(SEED)
     model, embedder = Reader(arguments.encoder), Embedder(arguments.encoder)
     if arguments.start:
         go_on(model, arguments.start)
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    model.bert.embeddings.word_embeddings.requires_grad_(False)
-    if arguments.stage != "open":
-        model.bert.embeddings.requires_grad_(False)
-        model.bert.encoder.layer[: int(LAYERS_LEFT * len(model.bert.encoder.layer))].requires_grad_(False)
+    model.bert.embeddings.requires_grad_(False)
+    model.bert.encoder.layer[: int(LAYERS_LEFT * len(model.bert.encoder.layer))].requires_grad_(False)
     match arguments.stage:
-        case "open":
-            train_on_open_data(model, embedder, arguments.data)
         case "chats":
             train_on_chats(model, embedder)
         case "plain":

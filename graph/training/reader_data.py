@@ -1,25 +1,19 @@
 """Examples to train the reader on: a question, a line, and the words of the line that answer, if any.
 
-Of our own chats (`assets/models/reader_pairs.jsonl`, `plain_questions.jsonl`), and of open question-answering data in a
-folder that holds `qamr`, `fairytaleqa` and `xquad` as published.
+Of our own chats (`assets/models/reader_pairs.jsonl`, `plain_questions.jsonl`), and plans with what was told after them.
 """
 
-import csv
-import json
 import random
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graph.readers.line_reader import Line
 from graph.understanding.classifier import read_rows
-from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder
 
 SAYS = {"no": 0, "yes": 1}
@@ -184,91 +178,3 @@ def _example(pair: Mapping[str, Any], line: Line, asked_on: date) -> Example:
     start = line.text.find(answer) if answer is not None else 0
     span = None if answer is None else (start, start + len(answer))
     return Example(pair["q"], asked_on, line, span, pair.get("says") or "", pair["kind"] == OUTDATED)
-
-
-def open_data(folder: Path, embedder: Embedder) -> list[list[Example]]:
-    """Examples of published question-answering data, each question with its line and one that does not answer it."""
-    groups: dict[str, list[tuple[str, Line, tuple[int, int]]]] = defaultdict(list)
-    for group, question, line, span in (*_qamr(folder / "qamr"), *_fairytales(folder / "fairytaleqa"), *_xquad(folder)):
-        groups[group].append((question, line, span))
-    result = []
-    for rows in groups.values():
-        texts = list({line.text: line for _, line, _ in rows}.values())
-        near = embedder.encode([question for question, *_ in rows]) @ embedder.encode([t.text for t in texts]).T
-        for (question, line, span), similarity in zip(rows, near, strict=True):
-            result.append([Example(question, None, line, span)])
-            answer = line.text[slice(*span)].lower()
-            others = (texts[k] for k in np.argsort(-similarity) if texts[k].text != line.text)
-            other = next((o for o in others if answer not in o.text.lower()), None)
-            if other is not None:
-                result[-1].append(Example(question, None, other, None))
-    return result
-
-
-Row = tuple[str, str, Line, tuple[int, int]]
-"""The document of a question, the question, its line and the answer's place there."""
-
-PER_SENTENCE = 24
-"""Questions taken of one sentence of QAMR, which has fifty on some."""
-
-
-def _qamr(folder: Path) -> Iterator[Row]:
-    with (folder / "wiki-sentences.tsv").open(encoding="utf-8") as file:
-        sentences = dict(row.rstrip("\n").split("\t") for row in file)
-    taken: dict[str, dict[str, list[int]]] = defaultdict(dict)
-    for name in ("dev.tsv", "test.tsv"):
-        with (folder / name).open(encoding="utf-8") as file:
-            for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-                if all("Invalid" not in verdict for verdict in row[7:]):
-                    taken[row[0]].setdefault(row[5], [int(n) for n in row[6].split()])
-    for identifier, questions in taken.items():
-        words = [w.replace("-LRB-", "(").replace("-RRB-", ")") for w in sentences[identifier].split(" ")]
-        starts = np.cumsum([0] + [len(word) + 1 for word in words])
-        chosen = random.Random(identifier).sample(sorted(questions), min(PER_SENTENCE, len(questions)))
-        for question in chosen:
-            tokens = questions[question]
-            first, last = min(tokens), max(tokens)
-            if last - first > len(tokens) + 2:  # words far apart
-                continue
-            span = (int(starts[first]), int(starts[last]) + len(words[last]))
-            yield (
-                f"qamr {identifier.split(':')[1]} {int(identifier.split(':')[2]) % 40}",
-                question,
-                Line(" ".join(words)),
-                span,
-            )
-
-
-def _fairytales(folder: Path) -> Iterator[Row]:
-    for questions in sorted(folder.glob("data-by-train-split/questions/*/*-questions.csv")):
-        story = questions.name.removesuffix("-questions.csv")
-        sections = next(folder.glob(f"data-by-train-split/section-stories/*/{story}-story.csv"))
-        with sections.open(encoding="utf-8") as file:
-            texts = {row["section"]: row["text"] for row in csv.DictReader(file)}
-        with questions.open(encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                text = texts.get(row.get("cor_section", ""), "")
-                found = _only_sentence(split(text), row.get("answer1", ""))
-                if found is not None:
-                    yield f"tale {story}", row["question"], *found
-
-
-def _xquad(folder: Path) -> Iterator[Row]:
-    for article in json.loads((folder / "xquad" / "xquad.en.json").read_text("utf-8"))["data"]:
-        for paragraph in article["paragraphs"]:
-            for qa in paragraph["qas"]:
-                found = _only_sentence(split(paragraph["context"]), qa["answers"][0]["text"])
-                if found is not None:
-                    yield f"xquad {article['title']}", qa["question"], *found
-
-
-def _only_sentence(sentences: Sequence[str], answer: str) -> tuple[Line, tuple[int, int]] | None:
-    """The one sentence that holds an answer, after the one before it, and where; None if none or several hold it."""
-    answer = re.sub(r"\s+", " ", answer).strip(" .")
-    holding = [n for n, sentence in enumerate(sentences) if answer and answer.lower() in sentence.lower()]
-    if len(holding) != 1:
-        return None
-    place = holding[0]
-    start = sentences[place].lower().find(answer.lower())
-    before = sentences[place - 1] if place else ""
-    return Line(sentences[place], before=before), (start, start + len(answer))
