@@ -70,6 +70,13 @@ def test_a_half_written_message_stays_with_its_chat_and_back_goes_to_the_chat_be
     expect(composer).to_have_value("And the hive")
     page.reload()
     expect(composer).to_have_value("And the hive")
+    page.locator("#new-chat").click()
+    expect(composer).to_have_value("Where do")
+    screen.asked = 0
+    screen.ask("Where do I keep bees?")
+    page.locator("#new-chat").click()
+    expect(page.locator("#chat .message")).to_have_count(0)
+    expect(composer).to_have_value("")
 
 
 AT_ONCE = """(text) => {

@@ -231,6 +231,7 @@ const putAway = () => place && sessionStorage.setItem(place, document.querySelec
 
 const takeOut = () => {
   const draft = sessionStorage.getItem(place);
+  sessionStorage.removeItem(place); // or it would come back in a new chat after it was sent in the last
   if (draft && !document.querySelector("#composer textarea").value) write(draft);
   leaving = clearTimeout(leaving);
 };

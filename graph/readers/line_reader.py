@@ -20,12 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graph.understanding.classifier import MODELS
 from memory.embedding import e5, minilm
 from memory.embedding.bert import MAX_CHARACTERS, Array
 from memory.embedding.embedder import DEFAULT_MODEL
 from memory.embedding.networks import Parts, TrainedNetwork
-
-MODELS = Path(__file__).parents[2] / "assets" / "models"
 
 PARTS = {e5.NAME: e5.packaged, minilm.NAME: minilm.packaged}
 """The encoders that have a reader."""

@@ -1,6 +1,6 @@
 """Which plans still hold, by what was told after them: "Porto is off", "the school says June instead"."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from graph.readers.line_reader import Line
@@ -24,11 +24,11 @@ def ahead(persona_id: int, as_of: datetime, services: Services) -> Iterator[Memo
     yield from holding(upcoming(services.bank, persona_id, as_of, CONSIDERED), persona_id, as_of, services)
 
 
-def holding(plans: Iterable[Memory], persona_id: int, as_of: datetime, services: Services) -> Iterator[Memory]:
+def holding(plans: Sequence[Memory], persona_id: int, as_of: datetime, services: Services) -> Iterator[Memory]:
     """The plans that nothing which the same person told later has ended or moved, by the trained reader."""
     settings = SearchSettings(k=LOOKED_AT, dense_weight=1.0)
-    for plan in plans:
-        near = services.searcher.search(persona_id, services.searcher.views([plan.text]), as_of, settings)
+    for plan, view in zip(plans, services.searcher.views([plan.text for plan in plans]), strict=True):
+        near = services.searcher.search(persona_id, [view], as_of, settings)
         told = (hit.memory for hit in near if hit.memory.store == "dialogue" and hit.memory.speaker == plan.speaker)
         later = [memory for memory in told if memory.said_at and plan.said_at and memory.said_at > plan.said_at]
         lines = [Line(memory.text, USER, memory.said_at and memory.said_at.date()) for memory in later[:READ]]
