@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
+from graph.assistant import Assistant
 from graph.readers.plans import ahead
 from graph.replies.recaps import say_plan
 from graph.replies.suggestions import MOST, suggest_questions
@@ -24,7 +25,7 @@ from memory.bank.queries.told import known_period
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
 from memory.tab.memory_card import kind_name
-from memory.tab.parts import PERSONA_AVATAR, PRIVATE, USER_AVATAR, Update, empty_state, look, render
+from memory.tab.parts import PERSONA_AVATAR, PRIVATE, UNCHANGED, USER_AVATAR, Update, empty_state, look, render
 from memory.types import Memory, Persona
 
 SOON = timedelta(days=8)
@@ -70,6 +71,12 @@ class ChatBox:
         """Say with whom an empty chat is, and show the bubbles of a chat; without one they stay as they are."""
         bubbles: Update = {} if chat is None else {"value": messages.shown(chat.bubbles)}
         return {self.bubbles: gr.update(placeholder=describe_persona(services, persona), **bubbles)}
+
+    def greet(self, assistant: Assistant, chat: Chat) -> Update:
+        """Say with whom an empty chat is once more, when the models are loaded that tell which plans hold."""
+        if chat.bubbles or chat.persona_id is None:
+            return UNCHANGED
+        return self.show(assistant.services, assistant.services.bank.persona(chat.persona_id))
 
     def suggest(self, bank: Bank, persona: Persona | None) -> Update:
         """Suggest questions that the persona can answer."""

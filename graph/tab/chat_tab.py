@@ -1,5 +1,6 @@
 """The Chat tab: talk with a persona, see what each answer relies on, and how it was found."""
 
+from functools import partial
 from urllib.parse import urlencode
 
 import gradio as gr
@@ -108,8 +109,7 @@ class ChatTab:
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, self.chat, opened, **PRIVATE)
         chosen = self.chats.list.select(self.open_past_chat, self.chat, opened, **PRIVATE)
-        seen = [self.chat, self.trace.answer, self.chats.search]
-        tab.select(self.refresh, seen, fresh, **PRIVATE)
+        tab.select(self.refresh, [self.chat, self.trace.answer, self.chats.search], fresh, **PRIVATE)
         self.chats.deleted.change(self.leave_chat, [self.chat, self.chats.deleted], fresh, **PRIVATE)
         self.sources.select(self.show_sources, self.chat, self.sources, **PRIVATE)
         # A dropdown also sends "input" when the keyboard only passes through it.
@@ -142,7 +142,7 @@ class ChatTab:
         followed = loaded.then(answering.follow, self.chat, answered, **follow)
         offered = followed.then(self.model.offer_first, None, self.welcome.models, **PRIVATE)
         prepared = offered.then(self.assistant.prepare, None, None, **PRIVATE)
-        prepared.then(self.refresh, seen, fresh, **PRIVATE)
+        prepared.then(partial(self.box.greet, self.assistant), self.chat, self.box.bubbles, **PRIVATE)
         offer = self.welcome.models
         offer.input(lambda name: name, offer, self.model.name, trigger_mode="always_last", **PRIVATE)
         for button in (*self.box.suggestions, self.box.go_on):
