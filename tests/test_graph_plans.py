@@ -37,6 +37,7 @@ def ahead(chat):
         ("on friday we see a play at the theatre", "Friday: You see a play at the theatre."),
         ("I'm so tired. I see my sister on Saturday. I hope it is dry.", "Saturday: You see your sister."),
         ("The party is on Friday.", "Friday: The party is on Friday."),
+        ("our Karen comes for Friday lunch", "Friday: Your Karen comes for Friday lunch."),
         ("please remind me to call the plumber on friday", "Friday: Call the plumber."),
         ("remind me on friday to call the plumber", "Friday: Call the plumber."),
     ],
@@ -44,6 +45,15 @@ def ahead(chat):
 def test_a_plan_is_said_without_its_day_and_what_was_said_around_it(quill, told, said):
     quill.say(told)
     assert ahead(quill) == [said]
+
+
+def test_where_nothing_is_on_the_next_plan_is_told(quill):
+    quill.say("I went to the market on foot.")
+    quill.say("my knee operation is on 14 september")
+    answer = quill.say("anything on this week?").reading.answer
+    assert "nothing then" in answer
+    assert "14 September 2024: Your knee operation" in answer
+    assert "market" not in answer
 
 
 @pytest.fixture

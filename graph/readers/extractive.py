@@ -8,13 +8,12 @@ from datetime import datetime, timedelta
 
 from graph.language.patterns import phrasings
 from graph.language.people import SPEAKER
-from graph.readers import composing
+from graph.readers import composing, plans
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.counting.intervals import Comparison
-from graph.readers.counting.listing import A_WEEK, ListRequest
+from graph.readers.counting.listing import ListRequest
 from graph.readers.line_reader import Line
 from graph.readers.notes import Evidence, notes_about, take_notes
-from graph.readers.plans import holding
 from graph.readers.updates import answers, asks_of_past
 from graph.replies.card import fill_names, is_program
 from graph.replies.people import answer_about_person
@@ -98,10 +97,11 @@ def answer(reader_input: ReaderInput) -> Reading:
     """The answer to a message's question from the hits."""
     ask, window, services = reader_input.ask, reader_input.window, reader_input.services
     own, parsed = _parse(reader_input)
-    told = listing.plans(reader_input.message.question.text, window, ask, services.bank)
-    planned = list(holding(told, ask.persona.id, ask.as_of, services))
-    if planned and parsed.only_time:
-        return listing.list_plans(planned, ask)
+    may_be_planned = plans.asks_of_plans(reader_input.message.question.text, window, ask)
+    is_ahead = all(time.span.start > ask.as_of for time in window)
+    planned = plans.of_times(window, ask, services) if may_be_planned and (parsed.only_time or is_ahead) else []
+    if parsed.only_time and may_be_planned and (reading := plans.whats_on(planned, ask, services)):
+        return reading
     hits = reader_input.kept
     origins = services.bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
     evidence = Evidence(hits, origins, services.line_reader, ask.as_of)
@@ -114,7 +114,7 @@ def answer(reader_input: ReaderInput) -> Reading:
     # Where only a time is asked for, also a vague one rules out all else.
     sure = bool(window) and all((time.sure or parsed.only_time) and time.relation != "before" for time in window)
     # What holds for years says nothing of a day ahead for which something is planned.
-    days_planned = planned if sure and all(time.span.start > ask.as_of for time in window) else []
+    days_planned = planned if sure and is_ahead else []
     if sure:
         evidence = _of_time(evidence, window, only_events=bool(days_planned))
     # "Did you write down when the twins are due?" asks a program for what it was told.
@@ -133,8 +133,8 @@ def answer(reader_input: ReaderInput) -> Reading:
     known = None if is_of_then else _known_until(known_period(services.bank, ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, asked_at=ask.as_of)
     if reading.abstained and days_planned and not parsed.unknown_names:
-        plans = listing.list_plans(days_planned, ask)
-        reading = replace(plans, notes=reading.notes, abstained=True, reason=reading.reason)
+        listed_plans = plans.list_plans(days_planned, ask)
+        reading = replace(listed_plans, notes=reading.notes, abstained=True, reason=reading.reason)
     if not minilm.reads(own) or (listed is None and is_of_one):
         return reading
     return _several(listed, parsed, evidence, notes, reading) or reading
@@ -193,7 +193,8 @@ def _raise_planned(notes: Sequence[Note], window: Sequence[TimeExpression]) -> t
     def lifted(note: Note) -> Note:
         event = note.memory.event
         is_then = event is not None and any(
-            time.span.start <= event.start and event.end <= time.span.end <= time.span.start + A_WEEK for time in window
+            time.span.start <= event.start and event.end <= time.span.end <= time.span.start + plans.A_WEEK
+            for time in window
         )
         return replace(note, relevance=max(note.relevance, min(2 * note.relevance, SUFFICIENT))) if is_then else note
 

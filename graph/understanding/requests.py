@@ -8,7 +8,7 @@ from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.language.people import singular
 from graph.understanding.sentences import split
 from graph.understanding.times import denied_times, stated_time, times_in
-from memory.search.tokens import words
+from memory.search.tokens import FUNCTION_WORDS, words
 
 if TYPE_CHECKING:
     import re
@@ -95,8 +95,12 @@ def without_time(text: str, said_at: datetime | None) -> str:
     if len(times) != 1 or times[0].relation != "in":
         return text
     before, after = text[: times[0].start].split(), text[times[0].end :]
+    led = len(before)
     while before and before[-1].lower() in _LEADING_TO_TIME:
         before.pop()
+    following = words(after)[:1] if after[:1] == " " else []
+    if len(before) < led and not FUNCTION_WORDS.issuperset(following):  # "for Sunday lunch"
+        return text
     rest = f"{' '.join(before)}{after}".strip(" ,")
     return text if not rest or (before and before[-1].lower() in _NEEDING_TIME) else rest
 

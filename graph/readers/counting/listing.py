@@ -1,44 +1,31 @@
 """Answer questions for a list or a count with the distinct things that the notes name, in order of time.
 
 An item is the words of a line that answer. Lines that say the same are one item with all their citations. A count is
-the number of items that were found, which may be fewer than there were. What is on at a time ahead ("What's on this
-week?") is the list of what was told of it.
+the number of items that were found, which may be fewer than there were.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import pairwise
 
 from graph.language.patterns import SLOTS, phrasings
 from graph.readers.composing import citations_of, enumerate_notes, is_same_claim
 from graph.readers.stating import SURE, clip, state
 from graph.readers.updates import answers
-from graph.replies.facts import cite_all
-from graph.replies.recaps import say_plan
 from graph.replies.second_person import second_person
-from graph.state import SUFFICIENT, Ask, Note, Reading
+from graph.state import SUFFICIENT, Note, Reading
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import moment_of
-from memory.bank.bank import Bank
-from memory.bank.queries.told import upcoming
-from memory.dates.expressions import TimeExpression
 from memory.search.tokens import terms
-from memory.types import Memory, TimeSpan
 
 LONGEST = 400
 """Most characters of a question that is parsed; a pasted page does not ask for a list."""
 
 LISTED = 6
 """Most items of a list or a count."""
-
-PLANS, MOST_PLANS = 200, 8
-"""Plans that are looked at, and most that are listed."""
-
-A_WEEK = timedelta(days=7)
-"""Longest plan of a day or a few: what is to be "in December" is none."""
 
 ITEM_WORDS = 12
 """Most words of an item."""
@@ -152,24 +139,6 @@ def compose(listed: ListRequest, question: Question, notes: Sequence[Note], aske
     reading = enumerate_notes([(_words(group[0], question), group) for group in items], notes)
     text = f"I know of {len(items)}: {reading.answer}" if is_count else capitalise(reading.answer)
     return replace(reading, answer=text)
-
-
-def plans(question: str, window: Sequence[TimeExpression], ask: Ask, bank: Bank) -> list[Memory]:
-    """What was told of the times that a question asks about and that is not over; none if it asks what has been."""
-    if not window or ask.handed_in or ask.only_found or phrasings("question")["what_happened"].search(question):
-        return []
-
-    def is_then(event: TimeSpan) -> bool:
-        longest = max(A_WEEK, *(time.span.end - time.span.start for time in window))
-        return event.end - event.start <= longest and any(event.overlaps(time.span) for time in window)
-
-    ahead = upcoming(bank, ask.persona.id, ask.as_of, PLANS)
-    return [memory for memory in ahead if memory.event and is_then(memory.event)][:MOST_PLANS]
-
-
-def list_plans(planned: Sequence[Memory], ask: Ask) -> Reading:
-    """The plans, each with its day and its source."""
-    return cite_all([(memory, say_plan(memory, ask.as_of)) for memory in planned], "", "\n")
 
 
 def _items(answering: Sequence[Note], *, counted: bool) -> list[list[Note]]:
