@@ -12,9 +12,9 @@ from graph.nodes.classify import classify
 from graph.replies import phrases
 from graph.state import Ask
 from graph.training.acts import messages
-from graph.training.matters import sentences
+from graph.training.recognisers import sentences
 from graph.understanding import acts
-from graph.understanding.classifier import MattersClassifier
+from graph.understanding.classifier import Recogniser
 from graph.understanding.parts import tells
 from memory.dates.expressions import find_times
 from memory.types import PersonaDraft, TurnDraft
@@ -186,7 +186,7 @@ def test_most_messages_that_were_held_out_are_recognised():
 
 @pytest.mark.quality
 def test_most_that_always_matters_is_told_from_the_rest(embedder):
-    held_out, recogniser = sentences(held_out=True), MattersClassifier.load(embedder.model)
+    held_out, recogniser = sentences(held_out=True), Recogniser.load("matters", embedder.model)
     pairs = zip(held_out, embedder.encode(list(held_out)), strict=True)
     likely = {text: recogniser.probability(text, vector) > 0.5 for text, vector in pairs}
     right = {kind: [likely[t] == kind for t, told in held_out.items() if told == kind] for kind in (True, False)}
@@ -195,8 +195,8 @@ def test_most_that_always_matters_is_told_from_the_rest(embedder):
 
 
 def test_for_a_model_without_weights_nothing_is_known_to_matter(embedder):
-    assert MattersClassifier.load(embedder.model) is not None
-    assert MattersClassifier.load("some/other-model") is None
+    assert Recogniser.load("matters", embedder.model) is not None
+    assert Recogniser.load("matters", "some/other-model") is None
 
 
 def test_a_reply_is_not_repeated_while_there_are_others(services):

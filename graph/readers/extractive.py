@@ -21,6 +21,7 @@ from graph.replies.phrases import manner
 from graph.replies.second_person import first_person
 from graph.state import SUFFICIENT, USER, Ask, Message, Note, ReaderInput, ReaderOutput, Reading, Services, TraceLine
 from graph.understanding import question
+from graph.understanding.follow_ups import answer_to
 from graph.understanding.question import Question
 from graph.understanding.sentences import split
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
@@ -150,8 +151,9 @@ def _parse(reader_input: ReaderInput) -> tuple[str, Question]:
     own = ask.text if asked.endswith(ask.text) else asked
     if own == asked:
         return own, parsed
-    both = f"{own} {asked.removesuffix(own).strip()}"
-    return own, replace(parsed, expects=question.expected(own), text=both)
+    before = asked.removesuffix(own).strip()
+    answered = answer_to(before, ask.dialogue)
+    return own, replace(parsed, expects=question.expected(own), text=f"{own} {before}", answered=answered)
 
 
 def _parsed(text: str, reader_input: ReaderInput, times: Sequence[str] = ()) -> Question:

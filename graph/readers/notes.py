@@ -254,10 +254,13 @@ def _sentences_at(passage: str, start: int, end: int) -> str:
 
 
 def _to_read(question: Question, times: Sequence[str]) -> str:
-    """The question as the reader is asked it: without its times, and "when" for what is counted from a day."""
+    """The question as the reader is asked it: without its times, and "when" for what is counted from a day.
+
+    If it asks on from another, that follows, with its answer.
+    """
     text = question.text
     if times:
         text = re.sub(rf"(?: (?:in|on|at|during))? (?:{'|'.join(map(re.escape, times))})", "", text)
     if question.expects == "ago":
         text = _QUESTION["how_long_since"].sub("when was", _QUESTION["how_long_ago"].sub("when", text))
-    return text
+    return f"{text} {question.answered}".strip()

@@ -38,7 +38,7 @@ from graph.understanding.classifier import (
     MODELS,
     Classifier,
     Kind,
-    MattersClassifier,
+    Recogniser,
     features,
     read_rows,
     terms,
@@ -232,7 +232,7 @@ def data_hash(embedding_model: str) -> str:
     return hashlib.sha256(b"".join((MODELS / file).read_bytes() for file in files(embedding_model))).hexdigest()
 
 
-def save(classifier: Classifier | MattersClassifier, path: Path, **more: Any) -> None:  # noqa: ANN401  # any array
+def save(classifier: Classifier | Recogniser, path: Path, **more: Any) -> None:  # noqa: ANN401  # any array
     """Write the weights in half precision and the vocabulary, and `more` beside them; print where."""
     path.parent.mkdir(exist_ok=True)
     weights, vocabulary = classifier.weights.astype(np.float16), np.array("\n".join(classifier.vocabulary))

@@ -122,7 +122,7 @@ def plain_of(chat: Chat, questions: Sequence[Mapping[str, Any]], embedder: Embed
     if not questions:
         return []
     lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
-    texts = [f"{asked['q']} {asked['before']['q']}" if "before" in asked else asked["q"] for asked in questions]
+    texts = [_as_read(asked) for asked in questions]
     taken = [{line["n"] for line in asked["lines"]} for asked in questions]
     others = _near_lines(texts, taken, lines, asked_on, embedder)
     return [
@@ -130,6 +130,11 @@ def plain_of(chat: Chat, questions: Sequence[Mapping[str, Any]], embedder: Embed
         + near
         for asked, text, near in zip(questions, texts, others, strict=True)
     ]
+
+
+def _as_read(asked: Mapping[str, Any]) -> str:
+    """A question as the reader is asked it: before the one that it asks on from, and the answer to that."""
+    return " ".join([asked["q"], *(asked["before"][part] for part in "qa")] if "before" in asked else [asked["q"]])
 
 
 def _marked(asked: Mapping[str, Any], question: str, row: Mapping[str, Any], line: Line, asked_on: date) -> Example:
@@ -147,7 +152,7 @@ def yes_or_no_of(chat: Chat, questions: Sequence[Mapping[str, Any]]) -> Iterator
     lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
     for asked in questions:
         if asked["kind"] in SAYS:
-            text = f"{asked['q']} {asked['before']['q']}" if "before" in asked else asked["q"]
+            text = _as_read(asked)
             of_role = {
                 role: [row["n"] for row in asked["lines"] if row["role"] == role] for role in ("evidence", OUTDATED)
             }

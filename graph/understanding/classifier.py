@@ -167,10 +167,11 @@ class Classifier:
 
 
 @dataclass(frozen=True, slots=True)
-class MattersClassifier:
-    """Recognises what always matters, whatever is talked about: allergies, illness, pregnancy, losses.
+class Recogniser:
+    """Recognises one thing in a text: "matters", what matters whatever is talked about, such as allergies, illness and
+    losses; "follow_ups", what asks on from the question before it ("and Petra's?").
 
-    It has one head. `weights` is (d + terms,); `vocabulary` numbers the lexical terms.
+    `weights` is (d + terms,), and `vocabulary` numbers the lexical terms; d is 0 where words alone decide.
     """
 
     weights: Floats
@@ -179,21 +180,22 @@ class MattersClassifier:
 
     @classmethod
     @cache
-    def load(cls, embedding_model: str) -> MattersClassifier | None:
-        """Read the weights that `python -m graph.training.matters` wrote; None for a model without any."""
-        path = weights_path(embedding_model, "matters")
+    def load(cls, name: str, embedding_model: str = "") -> Recogniser | None:
+        """Read the weights that `python -m graph.training.recognisers` wrote; None for a model without any."""
+        path = weights_path(embedding_model, name)
         if not path.is_file():
             return None
         with np.load(path, allow_pickle=False) as arrays:
             weights, vocabulary = arrays["weights"].astype(np.float32), _numbered(arrays["vocabulary"])
             return cls(weights, float(arrays["bias"]), vocabulary)
 
-    def probability(self, text: str, vector: Floats) -> float:
-        """The probability that a sentence or two matter; `vector` is their unit embedding, of shape (d,)."""
+    def probability(self, text: str, vector: Floats | None = None) -> float:
+        """The probability for a text; `vector` is its unit embedding, of shape (d,)."""
+        vector = np.empty(0, np.float32) if vector is None else vector
         return _probabilities(np.array([self.weights @ features(text, vector, self.vocabulary) + self.bias]))[0]
 
     def direction(self, dimensions: int) -> Floats:
-        """The unit vector, of shape (dimensions,), along which embeddings are likeliest to matter."""
+        """The unit vector, of shape (dimensions,), along which embeddings are likeliest to be recognised."""
         toward = self.weights[:dimensions]
         return toward / np.linalg.norm(toward)
 
@@ -208,7 +210,7 @@ def read_rows(file: str) -> list[dict[str, Any]]:
 
 
 def weights_path(embedding_model: str, name: str) -> Path:
-    """The file of weights that were trained on the embeddings of a model: each model has a folder of its own."""
+    """The file of weights that were trained on the embeddings of a model, which has a folder of its own, or on none."""
     return MODELS / quote(embedding_model, safe="") / f"{name}.npz"
 
 

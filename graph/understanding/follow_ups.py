@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from itertools import pairwise
 
 from graph.language.patterns import phrasings
 from graph.language.people import gender
 from graph.understanding import acts
 from graph.understanding.aliases import ASKS_NAME, People, kinds_in, mention
+from graph.understanding.classifier import Recogniser
+from graph.understanding.markup import without_citations
 from graph.understanding.question import names_something, proper_names
-from graph.understanding.times import ANY_DAY, times_in
+from graph.understanding.sentences import split
 from memory.types import TurnDraft
 
 _FORMS = phrasings("follow_ups")
@@ -20,23 +22,22 @@ LATEST = 4
 
 
 def refers_back(text: str) -> bool:
-    """Whether a question is about what was said before: "When was that?", "did it go well?", not "What is my name?"."""
-    if _FORMS["leaves_out"].search(text) and acts.said(text).asks:  # "And Petra got a dog" tells
-        return True
-    if not names_something(text):
-        # "This week" refers to no more than itself.
-        timeless = reduce(lambda rest, time: rest.replace(time.text, ""), times_in(text, ANY_DAY), text)
-        return bool(_FORMS["back"].search(timeless) or _FORMS["short"].fullmatch(text))
-    return bool(_FORMS["thing"].search(text)) and not _FORMS["of_own"].search(text) and not proper_names(text)
+    """Whether a question asks on from the one before: "When was that?", "and Petra's?", not "What is my name?"."""
+    recogniser = Recogniser.load("follow_ups")
+    return recogniser is not None and recogniser.probability(text) > 0.5
 
 
 def stands_alone(text: str) -> bool:
     """Whether a question of several is understood without the others: "and where do I live?", not "is she nice?"."""
-    return (
-        names_something(text)
-        and not _FORMS["asks_first"].match(text)
-        and not _FORMS["back"].search(_FORMS["joins"].sub("", text))
-    )
+    return names_something(text) and not _FORMS["asks_first"].match(text) and not refers_back(text)
+
+
+def answer_to(asked: str, dialogue: Sequence[TurnDraft]) -> str:
+    """What the dialogue last answered to a question: what the reply quotes, or else its first sentence."""
+    replies = (reply.text for turn, reply in pairwise(dialogue) if turn.text == asked and reply.role == "assistant")
+    reply = next(reversed(list(replies)), "")
+    quoted = " ".join(quote.strip("“”") for quote in _QUOTED.findall(reply))
+    return quoted or next(iter(split(without_citations(reply))), "")
 
 
 def names_somebody(text: str) -> bool:

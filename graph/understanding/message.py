@@ -168,12 +168,12 @@ def _sentences(text: str) -> list[str]:
 def _contexts(ask: Ask) -> Iterator[list[str]]:
     """The message after the user's last turns, and after those of both speakers, each if there are any.
 
-    If it refers back, the former is the message after the last turn that does not and names something.
+    If it refers back, the former is the message after the last turn that does not and names something, if any does.
     """
     turns = [t.text for t in ask.dialogue if t.role == "user"]
     naming = (text for text in reversed(turns) if names_something(text) and not refers_back(text))
     asks_back = acts.said(ask.text).asks and refers_back(ask.text)
-    of_user = list(islice(naming, 1)) if asks_back else turns[-CONTEXT_TURNS:]
+    of_user = (list(islice(naming, 1)) or turns[-1:]) if asks_back else turns[-CONTEXT_TURNS:]
     for before in (of_user, [t.text for t in ask.dialogue[-DIALOGUE_TURNS:]]):
         yield [" ".join([*before, ask.text])] if before else []
 

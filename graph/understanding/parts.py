@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from graph.language.patterns import phrasings
 from graph.understanding import acts
 from graph.understanding.classifier import KINDS, Classifier, Kind
+from graph.understanding.follow_ups import refers_back
 from graph.understanding.question import names_something
 from graph.understanding.requests import asked_reminder
 from graph.understanding.sentences import split
@@ -75,7 +76,7 @@ def read_parts(sentences: Sequence[View], classifier: Classifier, *, follows_que
         if intent == ABOUT_USER:
             asking.append(view)
             continue
-        goes_on = follows_question and ((joins and said.asks) or _FORMS["only_asks"].fullmatch(view.text))
+        goes_on = follows_question and refers_back(view.text)
         if goes_on:
             small_talk = intent = ""
         if goes_on or (said.asks and not intent and not (said.act in acts.NEWS and said.tells)):

@@ -34,7 +34,8 @@ class Question:
     """A parsed question.
 
     `weights` maps each content term to its weight, `unknown_names` are its proper names that no memory contains. With
-    `only_time`, it names a time and nothing else.
+    `only_time`, it names a time and nothing else. If it asks on from another, that is in its text, and `answered` is
+    what was answered to it.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Question:
     weights: Mapping[str, float]
     unknown_names: tuple[str, ...]
     only_time: bool
+    answered: str = ""
 
 
 def names_something(text: str) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from graph.readers.talk.prompt import Content, PromptLine, turns_of
 from graph.replies.recaps import lines_of_recap
 from graph.state import Ask, ReaderInput, Services
-from graph.understanding.classifier import MattersClassifier
+from graph.understanding.classifier import Recogniser
 from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from memory.bank.queries.told import known_facts, name_told, upcoming
@@ -132,7 +132,7 @@ def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Pr
     The likeliest for their length come first, so that a fact stands for what it was learned from, and many find room.
     """
     searcher = services.searcher
-    recogniser = MattersClassifier.load(searcher.embedder.model)
+    recogniser = Recogniser.load("matters", searcher.embedder.model)
     if recogniser is None:
         return []
     direction = recogniser.direction(searcher.embedder.dimensions)
