@@ -38,7 +38,7 @@ def sentences(*, held_out: bool) -> dict[str, bool]:
 
 
 def questions(*, held_out: bool) -> dict[str, bool]:
-    """Questions and messages that ask nothing, as written and as typed in haste, and whether they ask on from another."""
+    """Questions and messages that ask nothing, as written and in haste, and whether they ask on from another."""
     of_chat, chats = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()[held_out]
     asked = [row for chat in chats for row in of_chat[chat["id"]]]
     following = [row["q"] for row in asked if "before" in row]

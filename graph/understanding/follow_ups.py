@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from graph.language.patterns import phrasings
 from graph.language.people import gender
-from graph.understanding import acts
 from graph.understanding.aliases import ASKS_NAME, People, kinds_in, mention
 from graph.understanding.classifier import Recogniser
 from graph.understanding.markup import without_citations
