@@ -79,7 +79,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "scene": dialsim.SCENE.fullmatch,
     "date with a weekday": longmemeval.without_weekday,
     "WhatsApp": lambda text: (read_message_time(text), text_and_skip_reason("Ann", text)),
-    "transcript": lambda text: (transcript.read_line_time(text), transcript.read_date_heading(text)),
+    "transcript": lambda text: (transcript.read_line_time(text), transcript.read_heading(text)),
     "speaker": split_utterance,
 }
 

@@ -8,6 +8,7 @@ from jinja2 import UndefinedError
 from memory.bank.bank import Bank
 from memory.importers import IMPORTERS, history_file
 from memory.ingest import ingest, summarize
+from memory.progress import Task
 from memory.tab.memory_card import render_card, render_sources, render_transcript
 from memory.tab.parts import empty_state, error_box, hint, render
 from support.export_files import EXPORTS, write_json
@@ -123,5 +124,5 @@ def test_a_template_that_lacks_a_value_fails_instead_of_leaving_a_gap():
 def test_rendered_parts_are_escaped_once():
     assert hint("<b>") == '<p class="memoir-meta" role="status">&lt;b&gt;</p>'
     assert empty_state(BAD, BAD).count("&lt;script&gt;") == 2
-    assert render("progress_bar.html", title=BAD, steps=[BAD], share=0.5).count("&lt;script&gt;") == 3
+    assert render("progress_bar.html", title=BAD, task=Task()).count("&lt;script&gt;") == 2
     assert "<script>" not in error_box(BAD)

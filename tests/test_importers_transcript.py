@@ -6,7 +6,7 @@ import pytest
 
 from memory.importers.detect import unpack
 from memory.importers.generic import transcript
-from memory.importers.generic.transcript import read, read_date_heading, read_line_time, sniff
+from memory.importers.generic.transcript import read, read_heading, read_line_time, sniff
 from memory.importers.reading import dialogue
 from memory.importers.reading.dialogue import split_utterance
 from memory.types import PersonaDraft, SessionDraft, Skip
@@ -78,7 +78,7 @@ def test_headings_that_are_dates_begin_sessions(tmp_path):
     first, second, third = sessions_of(tmp_path, "# 2024-05-01\nAnna: a\n2024-05-02\nBen: b\n## May 3, 2024\nAnna: c\n")
     assert [session.started_at for session in (first, second, third)] == [at(2024, 5, day) for day in (1, 2, 3)]
     assert third.started_text == "May 3, 2024"
-    assert read_date_heading("# Not a date") is None
+    assert read_heading("# Not a date") == ("Not a date", None)
 
 
 def test_a_title_before_anybody_speaks_is_the_sessions(tmp_path):

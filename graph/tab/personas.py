@@ -157,5 +157,5 @@ class NewPersonaPanel:
         cut = read_picture(picture)
         draft = PersonaDraft(name, "", about, (), manner, proactive, scenario, opening, examples, apart, cut)
         persona = self.bank.create_persona(draft)
-        emptied = {self.name: "", self.description: "", **self.card.show(None)}
+        emptied = {self.name: "", self.description: "", **self.card.show(PersonaDraft(""))}
         return {**emptied, self.proactive: True, self.apart: False, self.created: persona.id}

@@ -10,14 +10,7 @@ from pathlib import Path
 from memory import ingest
 from memory.bank import backup, journal, maintenance
 from memory.bank.bank import Bank
-from memory.bank.queries.deletion import (
-    Selector,
-    select_before,
-    select_everything,
-    select_memories,
-    select_mentions,
-    select_session,
-)
+from memory.bank.queries import deletion
 from memory.cli.program import (
     Arguments,
     Commands,
@@ -227,18 +220,18 @@ def forget(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     return _print_report(arguments, bank, report, dry_run=False)
 
 
-def _selector(arguments: Arguments, bank: Bank, personas: list[int]) -> Selector:
+def _selector(arguments: Arguments, bank: Bank, personas: list[int]) -> deletion.Selector:
     if arguments.before:
-        return select_before(arguments.before)
+        return deletion.select_before(arguments.before)
     if arguments.mentions is not None:
-        return select_mentions(arguments.mentions)
+        return deletion.select_mentions(arguments.mentions)
     for memory in arguments.memory:
         bank.memory(personas[0], memory)  # an unknown number must stop the command before anything is deleted
     if arguments.everything:
-        return select_everything
+        return deletion.select_everything
     if arguments.session is not None:
-        return select_session(arguments.session)
-    return select_memories(arguments.memory)
+        return deletion.select_session(arguments.session)
+    return deletion.select_memories(arguments.memory)
 
 
 def _is_confirmed(preview: ForgetReport) -> bool:

@@ -19,7 +19,7 @@ from memory.importers import IMPORTERS, Importer
 from memory.importers.generic import memoir_export
 from memory.importers.generic.character_card import PNG_SIGNATURE, read_card
 from memory.importers.reading.json_stream import outline
-from memory.importers.reading.source import HEAD_BYTES, Source, find_encoding, head_text, read_head
+from memory.importers.reading.source import HEAD_BYTES, Part, Source, find_encoding, head_text, read_head
 from memory.types import Skip
 
 PICKLE = "a Python pickle, which could run code and is never opened; export its dialogues as text"
@@ -67,37 +67,6 @@ MEMBER_SIGNATURE, END_64_BYTES = b"PK\x01\x02", 76
 
 
 @dataclass(frozen=True, slots=True)
-class ZipMember:
-    """One file in an archive, read like any file; the archive stays open as long as one of its members exists."""
-
-    archive: Path
-    zipped: zipfile.ZipFile
-    info: zipfile.ZipInfo
-
-    @property
-    def name(self) -> str:
-        """The name that messages use."""
-        return f"{self.archive.name}: {self.info.filename}"
-
-    @property
-    def stem(self) -> str:
-        """The name without its suffix; for a generic one (WhatsApp's `_chat.txt`) that of the archive."""
-        stem = PurePosixPath(self.info.filename).stem
-        return self.archive.stem if stem.startswith("_") else stem
-
-    @contextmanager
-    def open(self, mode: Literal["rb"]) -> Iterator[IO[bytes]]:
-        """Open it for reading; damage is raised as `UnreadableFile` while it is read."""
-        try:
-            with self.zipped.open(self.info) as file:
-                yield file
-        except DAMAGED as fault:
-            raise UnreadableFile(
-                f"{self.name} is damaged in its archive: {fault}. Download or copy the archive again."
-            ) from fault
-
-
-@dataclass(frozen=True, slots=True)
 class Heading:
     """What a file is: a key of `IMPORTERS`, its bytes, unpacked, and whether it is an export of Memoir's."""
 
@@ -134,56 +103,45 @@ def unpack(path: Path) -> Unpacked:
     head = read_head(path)
     if head.startswith(ZIP_SIGNATURES):
         return _unpack_archive(path)
-    source: Source = path
     size = path.stat().st_size
     if memoir_export.is_export(path):  # by its last line too, if its first one was changed
         return Unpacked(IMPORTERS["memoir"], (path,), size)
-    if head.startswith(PNG_SIGNATURE):
-        try:
-            source = card = read_card(path)
-        except ValueError as fault:
-            raise _unknown(path, f"it looks like a picture{fault}") from fault
-        head, size = read_head(card), len(card.content)
-    importer = _find_importer(head)
-    if isinstance(importer, str):
-        raise _unknown(source, importer)
-    return Unpacked(importer, (source,), size)
+    try:
+        if head.startswith(PNG_SIGNATURE):
+            card = read_card(path)
+            return Unpacked(_find_importer(read_head(card)), (card,), card.size)
+        return Unpacked(_find_importer(head), (path,), size)
+    except ValueError as fault:
+        raise _unknown(path, str(fault)) from fault
 
 
 def _unpack_archive(path: Path) -> Unpacked:
     members, skips = _list_members(path)
-    known: list[tuple[Importer, ZipMember]] = []
-    for member in members:
-        importer = _find_importer(read_head(member))
-        if isinstance(importer, str):
-            skips.append(Skip(member.info.filename, importer))
-        else:
-            known.append((importer, member))
+    known: list[tuple[Importer, str, Part]] = []
+    for name, member in members:
+        try:
+            known.append((_find_importer(read_head(member)), name, member))
+        except ValueError as fault:
+            skips.append(Skip(name, str(fault)))
     # The most specific format is the one the archive was made for, not a text file beside it.
-    chosen = next((i for i in IMPORTERS.values() if any(i is importer for importer, _ in known)), None)
+    chosen = next((i for i in IMPORTERS.values() if any(i is importer for importer, *_ in known)), None)
     if chosen is None:
         found = "; ".join(f"{skip.place}: {skip.reason}" for skip in skips[:3]) or "it is empty"
         raise _unknown(path, f"it looks like a zip archive without a file of a known format ({found})")
-    skips += [
-        Skip(
-            m.info.filename,
-            f"it is {i.NAME}, not {chosen.NAME}; only one format is read from an archive. Import it by itself",
-        )
-        for i, m in known
-        if i is not chosen
-    ]
-    sources = tuple(m for i, m in known if i is chosen)
-    if len(sources) > 1 and any(memoir_export.is_export(m) for m in sources):
-        names = ", ".join(m.info.filename for m in sources[:3]) + (", ..." if len(sources) > 3 else "")
+    why = f"not {chosen.NAME}; only one format is read from an archive. Import it by itself"
+    skips += [Skip(name, f"it is {i.NAME}, {why}") for i, name, _ in known if i is not chosen]
+    names, sources = zip(*((name, member) for i, name, member in known if i is chosen), strict=True)
+    if len(sources) > 1 and any(map(memoir_export.is_export, sources)):
+        listed = ", ".join(names[:3]) + (", ..." if len(sources) > 3 else "")
         raise UnreadableFile(
-            f"{path.name} contains {len(sources)} files of {chosen.NAME} ({names}), but only one export can be "
+            f"{path.name} contains {len(sources)} files of {chosen.NAME} ({listed}), but only one export can be "
             "imported at a time. Nothing was stored. Unpack the archive and import each by itself."
         )
-    return Unpacked(chosen, sources, sum(m.info.file_size for m in sources), tuple(skips))
+    return Unpacked(chosen, sources, sum(member.size for member in sources), tuple(skips))
 
 
-def _list_members(path: Path) -> tuple[list[ZipMember], list[Skip]]:
-    """List the members that may be histories, and the reasons why the others are not read.
+def _list_members(path: Path) -> tuple[list[tuple[str, Part]], list[Skip]]:
+    """List the members that may be histories, by name, and the reasons why the others are not read.
 
     Raises:
         UnreadableFile: the archive is damaged or encrypted, contains paths outside itself, or unpacks to more than any
@@ -206,10 +164,30 @@ def _list_members(path: Path) -> tuple[list[ZipMember], list[Skip]]:
             continue
         if reason := _find_bomb(info):
             raise _refusal(path, reason)
-        members.append(ZipMember(path, zipped, info))
+        members.append((info.filename, _member(path, zipped, info)))
     if len(members) > MAX_TEXTS:
         raise _refusal(path, f"contains {len(members):,} texts; expected at most {MAX_TEXTS:,}. Import it in parts")
     return members, skips
+
+
+def _member(archive: Path, zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> Part:
+    """One file in an archive, which stays open as long as this exists; damage is raised while it is read.
+
+    A generic name (WhatsApp's `_chat.txt`) counts as that of the archive.
+    """
+    name, stem = f"{archive.name}: {info.filename}", PurePosixPath(info.filename).stem
+
+    @contextmanager
+    def open_member(mode: Literal["rb"]) -> Iterator[IO[bytes]]:
+        try:
+            with zipped.open(info) as file:
+                yield file
+        except DAMAGED as fault:
+            raise UnreadableFile(
+                f"{name} is damaged in its archive: {fault}. Download or copy the archive again."
+            ) from fault
+
+    return Part(name, archive.stem if stem.startswith("_") else stem, info.file_size, open_member)
 
 
 def _refusal(path: Path, reason: str) -> UnreadableFile:
@@ -268,24 +246,24 @@ def _find_bomb(info: zipfile.ZipInfo) -> str:
     return ""
 
 
-def _find_importer(head: bytes) -> Importer | str:
-    """The importer of a file that starts with these bytes, or why it is of no known format."""
+def _find_importer(head: bytes) -> Importer:
+    """The importer of a file that starts with these bytes; raises `ValueError` that says why there is none."""
     if reason := _why_unreadable(head):
-        return reason
+        raise ValueError(reason)
     if importer := next((importer for importer in IMPORTERS.values() if importer.sniff(head)), None):
         return importer
     text = head_text(head).lstrip()
     if not text:
-        return "it contains only white space"
+        raise ValueError("it contains only white space")
     if text[0] in "{[":
         keys = sorted({place[-1] for place in outline(head) if place[-1] != "[]" and len(place) < 3})[:8]
-        return f"it looks like JSON with the keys {', '.join(keys)}" if keys else "it looks like JSON, but broken"
-    return "it is text without lines of the form 'Speaker: what was said'"
+        raise ValueError(f"it looks like JSON{' with the keys ' if keys else ', but broken'}{', '.join(keys)}")
+    raise ValueError("it is text without lines of the form 'Speaker: what was said'")
 
 
-def _unknown(source: Source, reason: str) -> UnreadableFile:
+def _unknown(path: Path, reason: str) -> UnreadableFile:
     known = ", ".join(importer.NAME for importer in IMPORTERS.values())
-    return UnreadableFile(f"{source.name} cannot be imported: {reason}. Known formats: {known}.")
+    return UnreadableFile(f"{path.name} cannot be imported: {reason}. Known formats: {known}.")
 
 
 def _why_unreadable(head: bytes) -> str:

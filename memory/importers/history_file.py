@@ -120,7 +120,9 @@ class HistoryFile:
         try:
             for record in self._records:
                 if isinstance(record, PersonaDraft):
-                    history = self._history_of(record, unnamed)
+                    if not self.histories:
+                        unnamed.header = record
+                    history = self.histories.setdefault(_key(record), History(record) if self.histories else unnamed)
                 else:
                     history.count(record)
                     if not isinstance(record, Skip):
@@ -138,17 +140,11 @@ class HistoryFile:
         for _ in self.read():
             pass
 
-    def _history_of(self, header: PersonaDraft, unnamed: History) -> History:
-        if not self.histories:
-            unnamed.header = header
-        return self.histories.setdefault(_key(header), History(header) if self.histories else unnamed)
-
     def _check(self, unnamed: History) -> None:
         histories = self.histories.values()
         # A character card, and an export, may contain only a persona.
-        if any(
-            self.is_export or h.sessions or h.memories or h.header.description or h.header.traits for h in histories
-        ):
+        is_persona = any(self.is_export or h.header.description or h.header.traits for h in histories)
+        if is_persona or any(h.sessions or h.memories for h in histories):
             return
         skips = [skip for h in histories or [unnamed] for skip in h.skips]
         if self.fault or skips or not histories:

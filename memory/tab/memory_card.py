@@ -16,7 +16,7 @@ from memory.bank.queries.deletion import select_memories
 from memory.bank.relations import YOU
 from memory.dates.expressions import describe_span, find_times
 from memory.forgetting import forget
-from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, memory_date, parse_date
+from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, parse_date
 from memory.tab.parts import PRIVATE, TEXTS, Confirm, Update, empty_state, render
 from memory.types import SEMANTIC, SUMMARY, Memory, Session, Turn
 
@@ -52,34 +52,7 @@ def render_card(bank: Bank, memory: Memory) -> Markup:
     """Render what is known of a memory."""
     later = [memory.superseded_by] if memory.superseded_by is not None else []
     successors = bank.memories_by_id(memory.persona_id, later)  # none if it was forgotten since
-    values = {name: clip(value, 400) for name, value in _values(memory, successors).items()}
-    return render("memory_card.html", memory=memory, kind=kind_name(memory), values=values)
-
-
-def _values(memory: Memory, successors: Sequence[Memory]) -> dict[str, str]:
-    happened = describe_span(memory.event) if memory.event else ""
-    if memory.event and memory.event_text:
-        happened += f" (from “{memory.event_text}”)"
-    valid = ""
-    if memory.store in SEMANTIC and format_day(memory.valid_from) not in ("", format_day(memory.said_at)):
-        valid = f"since {format_beginning(memory.valid_from)}"
-    if memory.valid_to is not None:
-        valid = f"from {format_day(memory.valid_from) or 'the start'} to {format_day(memory.valid_to)}"
-    stale = f"a fact it depends on ended on {format_day(memory.stale_since)}" if memory.stale_since else ""
-    return {
-        "Speaker": memory.speaker,
-        "Told to": memory.told_to,
-        "About": memory.attribute,
-        "Happened": happened,
-        "Said": format_time(memory.said_at),
-        "Recorded": format_time(memory.recorded_at),
-        "Valid": valid,
-        "Retracted": format_time(memory.retracted_at),
-        "May be out of date": stale,
-        "Replaced by": "".join(f"{each.text} ({memory_date(each)})" for each in successors),
-        "Feeling": memory.emotion,
-        "Scene": memory.scene,
-    }
+    return render("memory_card.html", memory=memory, kind=kind_name(memory), successors=successors)
 
 
 def render_origin(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:

@@ -209,7 +209,7 @@ class MemoryList:
         text = f"{total:,}{' found' if words else ''}"
         if not total:
             text = NO_MATCHES if words or kind or during else NO_FACTS
-        named = [(_heading(memory, listed), memory) for memory in memories]
+        named = [("Pinned" if m.pinned else listed.get(m.id) or kind_name(m), m) for m in memories]
         is_grouped = not words and kind not in OTHER_KINDS
         parts = [(name, list(rows)) for name, rows in groupby(named, lambda row: row[0] if is_grouped else "")]
         return {
@@ -295,14 +295,9 @@ def _is_during(memory: Memory, span: TimeSpan | None) -> bool:
     return memory.said_at is not None and span.start <= memory.said_at < span.end
 
 
-def _heading(memory: Memory, listed: Mapping[int, str]) -> str:
-    return "Pinned" if memory.pinned else listed.get(memory.id) or kind_name(memory)
-
-
 def _totals(listed: Mapping[int, str], counts: Mapping[str, int]) -> Markup:
     if not counts["turns"] and not listed:
         return empty_state("Nothing remembered yet", "Tell the persona something, or import a conversation, in Chat.")
-    groups = Counter(listed.values())
-    return render(
-        "persona_totals.html", groups=[(group, groups[group]) for group in GROUPS if groups[group]], counts=counts
-    )
+    found = Counter(listed.values())
+    groups = [(group, found[group]) for group in GROUPS if found[group]]
+    return render("persona_totals.html", groups=groups, counts=counts)

@@ -1,6 +1,7 @@
 """The parts of the Memory tab below its list: forgetting in bulk, export and backup, the journal, and the persona."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import gradio as gr
@@ -10,7 +11,8 @@ from memory.bank import backup, journal
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import Selector, select_before, select_everything, select_mentions
 from memory.errors import MemoirError
-from memory.exporting import downloads, export
+from memory.exporting import downloads
+from memory.exporting.export import write_export
 from memory.forgetting import forget
 from memory.formatting import parse_date
 from memory.importers.generic.character_card import MAX_CHARACTERS
@@ -30,7 +32,7 @@ from memory.tab.parts import (
     read_picture,
     render,
 )
-from memory.types import Persona
+from memory.types import PersonaDraft
 
 NO_PERSONA = "There is no persona yet. Create one in Chat."
 
@@ -52,38 +54,31 @@ class ForgetPanel:
             self.confirm = Confirm("forget")
             self.task = TaskPanel("forget")
             self.result = gr.HTML(padding=False, elem_id="forget-result")
-        fields = [persona, words, before]
-        outputs = [*self.confirm.outputs, self.result, *self.task.outputs]
-        gr.on([preview.click, words.submit, before.submit], self.show_preview, fields, outputs, **PRIVATE)
+        fields, outputs = [persona, words, before], [*self.confirm.outputs, self.result]
+        look_up = partial(gr.on, [preview.click, words.submit, before.submit])
+        self.task.connect(look_up, "Searching", self.show_preview, fields, outputs, self._clear)
         # Only what was previewed may be forgotten, so any other input hides the button.
         self.confirm.close_on(words.input, before.input, persona.input)
-        self.confirm.sure.click(self.forget, [*fields, self.forgotten], [*outputs, self.forgotten], **PRIVATE)
+        sure, both = self.confirm.sure.click, [*outputs, self.forgotten]
+        self.task.connect(sure, "Forgetting", self.forget, [*fields, self.forgotten], both, self.confirm.close)
 
-    def show_preview(self, persona_id: int | None, words: str, before: str, request: gr.Request) -> Iterator[Update]:
+    def _clear(self) -> Update:
+        return {**self.confirm.close(), self.result: ""}
+
+    def show_preview(self, task: Task, persona_id: int | None, words: str, before: str) -> Update:
         """Show what would be forgotten."""
         if persona_id is None:
-            yield {self.result: error_box(NO_PERSONA)}
-            return
+            return {self.result: error_box(NO_PERSONA)}
+        preview = forget.preview_selected(self.bank, [persona_id], _selector(words, before), task)
+        if not (preview.memories or preview.turns):
+            return {self.result: hint("No matches, so there is nothing to forget.")}
+        return self.confirm.ask(render("forget_preview.html", gone=preview, is_fact=False))
 
-        def work(task: Task) -> Update:
-            preview = forget.preview_selected(self.bank, [persona_id], _selector(words, before), task)
-            if not (preview.memories or preview.turns):
-                return {self.result: hint("No matches, so there is nothing to forget.")}
-            return self.confirm.ask(render("forget_preview.html", gone=preview, is_fact=False))
-
-        yield {**self.confirm.close(), self.result: ""}
-        yield from self.task.run("Searching", request, work)
-
-    def forget(self, persona_id: int, words: str, before: str, times: int, request: gr.Request) -> Iterator[Update]:
+    @journal.requested_by("Memory tab")
+    def forget(self, task: Task, persona_id: int, words: str, before: str, times: int) -> Update:
         """Forget what was previewed."""
-
-        @journal.requested_by("Memory tab")
-        def work(task: Task) -> Update:
-            gone = forget.forget_selected(self.bank, [persona_id], _selector(words, before), task)
-            return {self.result: render("forget_report.html", gone=gone), self.forgotten: times + 1}
-
-        yield self.confirm.close()
-        yield from self.task.run("Forgetting", request, work)
+        gone = forget.forget_selected(self.bank, [persona_id], _selector(words, before), task)
+        return {self.result: render("forget_report.html", gone=gone), self.forgotten: times + 1}
 
 
 def _selector(words: str | None, before: str | None) -> Selector:
@@ -106,40 +101,34 @@ class ExportPanel:
                 copy = gr.Button("Back up the bank", min_width=170, elem_id="take-backup")
             self.task = TaskPanel("take")
             self.file = _download_field("take-file")
-        self._connect(one, persona, "Exporting this persona", self._export_persona)
-        self._connect(everything, persona, "Exporting everything", self._export_all)
-        self._connect(copy, persona, "Backing up the bank", self._back_up)
+        for button, title, make in (
+            (one, "Exporting this persona", self.export_persona),
+            (everything, "Exporting everything", self.export_all),
+            (copy, "Backing up the bank", self.back_up),
+        ):
+            # One at a time: each new file deletes the one before.
+            in_turn = {"outlives_page": False, "concurrency_id": "take", "concurrency_limit": 1}
+            self.task.connect(button.click, title, make, persona, [self.file], self._hide_file, **in_turn)
 
-    def _connect(
-        self, button: gr.Button, persona: gr.Dropdown, title: str, make: Callable[[int | None, Task], Path]
-    ) -> None:
-        """Let a button make a file and offer it for download."""
+    def _hide_file(self) -> Update:
+        return {self.file: gr.File(visible=False)}
 
-        def offer(persona_id: int | None, request: gr.Request) -> Iterator[Update]:
-            def work(task: Task) -> Update:
-                return {self.file: gr.File(str(make(persona_id, task)), visible=True)}
-
-            yield {self.file: gr.File(visible=False)}
-            yield from self.task.run(title, request, work, outlives_page=False)
-
-        # One at a time: each new file deletes the one before.
-        outputs = [self.file, *self.task.outputs]
-        button.click(offer, persona, outputs, concurrency_id="take", concurrency_limit=1, **PRIVATE)
-
-    def _export_persona(self, persona_id: int | None, task: Task) -> Path:
+    def export_persona(self, task: Task, persona_id: int | None) -> Update:
+        """Export the chosen persona."""
         persona = self.bank.persona(_required(persona_id))
-        return self._export([persona], persona.name, task)
+        return self._offer(persona.name, "jsonl", lambda path: write_export(self.bank, [persona], path, task.report))
 
-    def _export_all(self, _: int | None, task: Task) -> Path:
-        return self._export(self.bank.personas(), "bank", task)
+    def export_all(self, task: Task, _: int | None) -> Update:
+        """Export all personas."""
+        personas = self.bank.personas()
+        return self._offer("bank", "jsonl", lambda path: write_export(self.bank, personas, path, task.report))
 
-    def _export(self, personas: Sequence[Persona], name: str, task: Task) -> Path:
-        return downloads.create(
-            self.bank.path, name, "jsonl", lambda path: export.write_export(self.bank, personas, path, task.report)
-        )
+    def back_up(self, task: Task, _: int | None) -> Update:
+        """Back the bank up."""
+        return self._offer("bank", "db", lambda path: backup.backup(self.bank, path, task))
 
-    def _back_up(self, _: int | None, task: Task) -> Path:
-        return downloads.create(self.bank.path, "bank", "db", lambda path: backup.backup(self.bank, path, task))
+    def _offer(self, name: str, suffix: str, write: Callable[[Path], object]) -> Update:
+        return {self.file: gr.File(str(downloads.create(self.bank.path, name, suffix, write)), visible=True)}
 
 
 class JournalPanel:
@@ -149,7 +138,9 @@ class JournalPanel:
         self.bank = bank
         with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
             gr.HTML(render("about_journal.html"), padding=False)
-            self.table = build_table("journal-table", "Journal", journal.HEADINGS, show_label=False, max_height=480)
+            self.table = build_table(
+                "journal-table", label="Journal", headers=list(journal.HEADINGS), show_label=False, max_height=480
+            )
             self.pages = Pager("journal", PAGE, "Newer", "Older")
             download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
             file = _download_field("journal-file")
@@ -209,18 +200,18 @@ class PersonaPanel:
         )
         delete.click(self.show_preview, persona, [*self.confirm.outputs, self.asked, self.result], **PRIVATE)
         self.confirm.close_on()
-        outputs = [self.confirm.group, self.result, self.deleted, *self.task.outputs]
-        self.confirm.sure.click(self.delete_persona, self.asked, outputs, **PRIVATE)
+        outputs, sure = [self.confirm.group, self.result, self.deleted], self.confirm.sure.click
+        self.task.connect(sure, "Deleting", self.delete_persona, self.asked, outputs, self.confirm.close)
 
     def show_texts(self, persona_id: int | None, shown: int | None) -> Update:
         """Show the name and the card of the chosen persona, to be changed, unless they are shown."""
         if persona_id == shown:
             return self.confirm.close()
-        persona = self.bank.persona(persona_id) if persona_id is not None else None
+        persona = self.bank.persona(persona_id) if persona_id is not None else PersonaDraft("")
         return {
             self.shown: persona_id,
-            self.name: persona.name if persona else "",
-            self.description: persona.description if persona else "",
+            self.name: persona.name,
+            self.description: persona.description,
             **self.card.show(persona),
             **self.confirm.close(),
         }
@@ -247,16 +238,11 @@ class PersonaPanel:
         asked = self.confirm.ask(render("persona_delete.html", persona=persona, gone=gone))
         return {**asked, self.asked: persona.id, self.result: ""}
 
-    def delete_persona(self, persona_id: int, request: gr.Request) -> Iterator[Update]:
+    @journal.requested_by("Memory tab")
+    def delete_persona(self, task: Task, persona_id: int) -> Update:
         """Delete the persona that was asked about, with all that it knows."""
-
-        @journal.requested_by("Memory tab")
-        def work(task: Task) -> Update:
-            gone = forget.forget_selected(self.bank, [persona_id], select_everything, task)
-            return {self.result: render("forget_report.html", gone=gone), self.deleted: -persona_id}
-
-        yield self.confirm.close()
-        yield from self.task.run("Deleting", request, work)
+        gone = forget.forget_selected(self.bank, [persona_id], select_everything, task)
+        return {self.result: render("forget_report.html", gone=gone), self.deleted: -persona_id}
 
 
 def _required(persona_id: int | None) -> int:

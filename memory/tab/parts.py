@@ -13,11 +13,21 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from memory import read_table
+from memory.dates.expressions import describe_span
 from memory.errors import Cancelled, MemoirError
-from memory.formatting import STORE_NAMES, clip, format_count, format_day, format_duration, format_time, memory_date
+from memory.formatting import (
+    STORE_NAMES,
+    clip,
+    format_beginning,
+    format_count,
+    format_day,
+    format_duration,
+    format_time,
+    memory_date,
+)
 from memory.importers.generic.character_card import MAX_CHARACTERS, PICTURE_FORMATS, cut_small
 from memory.progress import Task
-from memory.types import STORES, Persona, Store
+from memory.types import SEMANTIC, STORES, PersonaDraft, Store
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -49,11 +59,13 @@ _environment = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-_environment.globals |= {"STORES": STORES, "STORE_NAMES": STORE_NAMES}
+_environment.globals |= {"STORES": STORES, "SEMANTIC": SEMANTIC, "STORE_NAMES": STORE_NAMES}
 _environment.filters |= {
     "clip": clip,
     "count": format_count,
     "day": format_day,
+    "beginning": format_beginning,
+    "span": describe_span,
     "time": format_time,
     "duration": format_duration,
     "clock": lambda moment: f"{moment:%H:%M}",
@@ -108,32 +120,15 @@ def new_figure(height: int) -> "Figure":
     return Figure(layout=_SCREEN["figure"] | {"height": height})
 
 
-def build_table(
-    elem_id: str,
-    label: str,
-    headers: Sequence[str] | None = None,
-    *,
-    widths: Sequence[int] = (),
-    clickable: bool = False,
-    **more: Any,  # noqa: ANN401
-) -> gr.Dataframe:
+def build_table(elem_id: str, *, widths: Sequence[int] = (), clickable: bool = False, **more: Any) -> gr.Dataframe:  # noqa: ANN401
     """Build a table that cannot be edited, with further options of `gr.Dataframe`.
 
-    `headers` is None if the columns depend on the data; `widths` are their shares in percent; `clickable` says whether
-    a click on a row does something.
+    `widths` are the columns' shares in percent; `clickable` says whether a click on a row does something.
     """
-    return gr.Dataframe(
-        headers=list(headers) if headers else None,
-        label=label,
-        type="array",
-        interactive=False,
-        wrap=True,
-        buttons=[],
-        column_widths=[f"{percent}%" for percent in widths] or None,
-        elem_id=elem_id,
-        elem_classes="memoir-table" if clickable else "memoir-plain-table",
-        **{"max_height": 460, **more},
-    )
+    options = {"type": "array", "interactive": False, "wrap": True, "buttons": [], "max_height": 460, **more}
+    shares = [f"{percent}%" for percent in widths] or None
+    classes = "memoir-table" if clickable else "memoir-plain-table"
+    return gr.Dataframe(column_widths=shares, elem_id=elem_id, elem_classes=classes, **options)
 
 
 def table(elem_id: str) -> gr.Dataframe:
@@ -222,6 +217,27 @@ class TaskPanel:
         task.cancel()
         return {self.stop: _stop_button(task)}
 
+    def connect(
+        self,
+        event: Callable[..., Any],
+        title: str,
+        work: Callable[..., Update],
+        inputs: Any,  # noqa: ANN401  # as Gradio's
+        outputs: Sequence[object],
+        first: Callable[[], Update],
+        *,
+        outlives_page: bool = True,
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        """Let an event run `work`, which gets the task and the inputs, after what `first` shows."""
+
+        def start(request: gr.Request, *values: object) -> Iterator[Update]:
+            yield first()
+            yield from self.run(title, request, lambda task: work(task, *values), outlives_page=outlives_page)
+
+        name = getattr(work, "__name__", None)
+        event(start, inputs, [*outputs, *self.outputs], api_name=name, **PRIVATE, **options)
+
     def run(
         self, title: str, request: gr.Request, work: Callable[[Task], Update], *, outlives_page: bool = True
     ) -> Iterator[Update]:
@@ -235,7 +251,7 @@ class TaskPanel:
         pool.shutdown(wait=False)
         try:
             while not wait([future], TICK).done:
-                yield {self.status: _progress(title, task), self.stop: _stop_button(task)}
+                yield {self.status: render("progress_bar.html", title=title, task=task), self.stop: _stop_button(task)}
             error = future.exception()
             cancelled = hint(str(error)) if isinstance(error, Cancelled) else ""
             ended: Update = {self.status: cancelled, self.stop: gr.Button(visible=False)}
@@ -250,17 +266,6 @@ class TaskPanel:
 
 def _stop_button(task: Task) -> gr.Button:
     return gr.Button(visible=not task.uncancellable, interactive=not task.cancelled)
-
-
-def _progress(title: str, task: Task) -> Markup:
-    steps = [f"{task.share:.0%}"]
-    if task.uncancellable:
-        steps.append("deleted; cleaning up (cannot be stopped)")
-    elif task.cancelled:
-        steps.append("stopping…")
-    if not task.cancelled and task.seconds_left is not None:
-        steps.append(f"{format_duration(task.seconds_left)} left")
-    return render("progress_bar.html", title=title, steps=steps, share=task.share)
 
 
 class CardFields:
@@ -281,10 +286,10 @@ class CardFields:
                 elem_id=f"{elem_id}-picture",
             )
 
-    def show(self, persona: Persona | None) -> Update:
+    def show(self, persona: PersonaDraft) -> Update:
         """Show the texts of a persona."""
-        texts = [getattr(persona, name) if persona else "" for name in CARD_FIELDS]
-        return {**dict(zip(self.inputs, texts, strict=True)), self.picture: None}
+        texts = {field: getattr(persona, name) for field, name in zip(self.inputs, CARD_FIELDS, strict=True)}
+        return {**texts, self.picture: None}
 
 
 def read_picture(file: str | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from html import escape
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
@@ -19,7 +19,7 @@ from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Tie
 from memory.bank.relations import YOU
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
-from memory.tab.parts import COLOURS, PRIVATE, QUIET, RULE, Update, hint, look, new_figure, render
+from memory.tab.parts import COLOURS, PRIVATE, QUIET, RULE, UNCHANGED, Update, hint, look, new_figure, render
 from memory.types import STORES, Memory
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ PILL = "#2f6690"
 
 NAME_ROOM, RELATION_ROOM = 22, 28
 """Characters of a name and of a relationship; half a phone has room for little more."""
-
 
 HALF_YEAR = timedelta(days=183)
 
@@ -63,30 +62,27 @@ class PlotsPanel:
 
     def redraw_after(self, event: Callable[..., Any]) -> None:
         """Draw again after an event of the tab, if the panel is open."""
-        event(self.redraw, [*self._inputs, self.is_open], self._outputs, **PRIVATE)
+        event(self.draw, [*self._inputs, self.is_open], self._outputs, **PRIVATE)
 
-    def draw(self, persona_id: int | None, as_of: str | None) -> Update:
-        """Draw the plots of a persona; `as_of` is the date of the relationships, now if empty."""
+    def draw(self, persona_id: int | None, as_of: str | None, is_open: bool = True) -> Update:
+        """Draw the plots of a persona if the panel is open; `as_of` is the date of the relationships, now if empty."""
+        if not is_open:
+            return UNCHANGED
         if persona_id is None:
             hidden = {plot: gr.Plot(visible=False) for _, plot in self._plots}
             texts = {text: "" for text, _ in self._plots}
             return {self.is_open: True, **hidden, **texts, self._plots[0][0]: hint("Choose a persona.")}
-        day = parse_date(as_of)
-        moment = day.end if day else datetime.now(UTC)
+        day, now = parse_date(as_of), datetime.now(UTC)
         drawn = (
-            ("Timeline", *draw_timeline(self.bank, persona_id)),
+            ("Timeline", *draw_timeline(self.bank, persona_id, now)),
             ("Memories by kind", *draw_stores(self.bank, persona_id)),
-            ("Relationships", *draw_people(self.bank, persona_id, moment)),
+            ("Relationships", *draw_people(self.bank, persona_id, day.end if day else now)),
         )
         shown: Update = {self.is_open: True}
         for (text, plot), (title, figure, description) in zip(self._plots, drawn, strict=True):
             shown[plot] = gr.Plot(figure, visible=figure is not None)
             shown[text] = render("heading.html", text=title) + hint(description)
         return shown
-
-    def redraw(self, persona_id: int | None, as_of: str | None, is_open: bool) -> Update:
-        """Draw the plots if the panel is open."""
-        return self.draw(persona_id, as_of) if is_open else {self.is_open: False}
 
 
 def _build_plot(name: str) -> tuple[gr.HTML, gr.Plot]:
@@ -120,9 +116,8 @@ def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
     return figure, text + _left_out(beyond)
 
 
-def draw_timeline(bank: Bank, persona_id: int, now: datetime | None = None) -> tuple[Figure | None, str]:
+def draw_timeline(bank: Bank, persona_id: int, now: datetime) -> tuple[Figure | None, str]:
     """Draw conversations and events by month, and each fact as a bar for as long as it was true; describe the plot."""
-    now = now or datetime.now(UTC)
     found = statistics.count_by_month(bank, persona_id, "event", "session")
     months, beyond = statistics.trim_sparse_ends({"Events": found["event"], "Conversations": found["session"]})
     facts = statistics.dated_facts(bank, persona_id)
@@ -169,7 +164,7 @@ def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> No
         x=[max(end - start, least).total_seconds() * 1000 for _, start, end in spans],
         y=list(range(len(spans))),
         marker={"color": [COLOURS[fact.store] for fact, _, _ in spans]},
-        text=[f"{escape(clip(fact.text, 90))}<br>{escape(_validity(fact))}" for fact, _, _ in spans],
+        text=[f"{escape(clip(fact.text, 90))}<br>{_validity(fact)}" for fact in facts],
         textposition="none",
         hovertemplate="%{text}<extra></extra>",
     )
@@ -178,13 +173,6 @@ def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> No
 def _validity(fact: Memory) -> str:
     start = format_day(fact.valid_from)
     return f"from {start} to {format_day(fact.valid_to)}" if fact.valid_to else f"since {start}"
-
-
-class Place(NamedTuple):
-    """Where a person is drawn: `x` is negative on the left, `y` counts rows upwards."""
-
-    x: float
-    y: float
 
 
 def draw_people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | None, str]:
@@ -211,23 +199,10 @@ def draw_people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | 
     return _draw(ties, middle, user), f"{counts} on {format_day(as_of)}: {'; '.join(lines)}."
 
 
-def lay_out(ties: Sequence[Tie], middle: str) -> tuple[dict[str, Place], dict[str, Tie]]:
-    """The place of each person, and the tie that leads to each from somebody nearer to the middle."""
-    branches, reached = _branches(ties, middle)
-    sides: tuple[list[tuple[str, int]], list[tuple[str, int]]] = ([], [])
-    for branch in branches:
-        min(sides, key=len).extend(branch)
-    places = {middle: Place(0, 0)}
-    for side, sign in zip(sides, (1, -1), strict=True):
-        for row, (name, depth) in enumerate(side):
-            places[name] = Place(sign * (FIRST + STEP * depth), (len(side) - 1) / 2 - row)
-    return places, reached
+def lay_out(ties: Sequence[Tie], middle: str) -> tuple[dict[str, tuple[float, float]], dict[str, Tie]]:
+    """The place of each person, and the tie that leads to each from somebody nearer to the middle.
 
-
-def _branches(ties: Sequence[Tie], middle: str) -> tuple[list[list[tuple[str, int]]], dict[str, Tie]]:
-    """Each person next to the middle with those to whom they lead, as (name, steps from there), row by row.
-
-    Those whom nothing connects to the middle are a branch of their own.
+    x is negative on the left, y counts rows upwards. Those whom nothing connects to the middle are a branch of it.
     """
     import networkx
 
@@ -235,32 +210,43 @@ def _branches(ties: Sequence[Tie], middle: str) -> tuple[list[list[tuple[str, in
     for tie in ties:
         if not graph.has_edge(tie.head, tie.tail):
             graph.add_edge(tie.head, tie.tail, tie=tie)
-    branches: list[list[tuple[str, int]]] = []
-    reached: dict[str, Tie] = {}
-    for names in sorted(networkx.connected_components(graph), key=lambda names: (middle not in names, min(names))):
-        start = middle if middle in names else max(names, key=lambda name: (graph.degree(name), name))
-        # Breadth first: everybody is drawn beside the person who knows them most directly.
-        tree = networkx.bfs_tree(graph, start)
-        steps = networkx.single_source_shortest_path_length(tree, start)
-        for top in tree.successors(start) if start == middle else [start]:
-            branches.append([(name, steps[name] - steps[top]) for name in networkx.dfs_preorder_nodes(tree, top)])
-        reached |= {child: graph.edges[parent, child]["tie"] for parent, child in tree.edges}
-    return branches, reached
+    for names in sorted(networkx.connected_components(graph), key=min):
+        if middle not in names:
+            graph.add_edge(middle, max(names, key=lambda name: (graph.degree(name), name)))
+    # Breadth first: everybody is drawn beside the person who knows them most directly.
+    tree = networkx.bfs_tree(graph, middle)
+    steps = networkx.single_source_shortest_path_length(tree, middle)
+    sides: tuple[list[str], list[str]] = ([], [])
+    for top in tree.successors(middle):
+        min(sides, key=len).extend(networkx.dfs_preorder_nodes(tree, top))
+    places: dict[str, tuple[float, float]] = {middle: (0, 0)}
+    for side, sign in zip(sides, (1, -1), strict=True):
+        for row, name in enumerate(side):
+            places[name] = sign * (FIRST + STEP * (steps[name] - 1)), (len(side) - 1) / 2 - row
+    known = ((child, graph.edges[parent, child].get("tie")) for parent, child in tree.edges)
+    return places, {child: tie for child, tie in known if tie}
 
 
 def _draw(ties: Sequence[Tie], middle: str, user: str) -> Figure:
     places, reached = lay_out(ties, middle)
-    tallest = 1 + 2 * max(abs(place.y) for place in places.values())
+    tallest = 1 + 2 * max(abs(y) for _, y in places.values())
     figure = new_figure(round(ROW * (tallest + 1.5)))
-    _draw_lines(figure, ties, places)
+    ends = [(*places[tie.tail], *places[tie.head]) for tie in ties]
+    figure.add_scatter(
+        x=[x for x1, _, x2, _ in ends for x in (x1, x2, None)],
+        y=[y for _, y1, _, y2 in ends for y in (y1, y2, None)],
+        mode="lines",
+        line={"color": RULE, "width": 2},
+        hoverinfo="skip",
+    )
     people = [name for name in places if name != middle]
     figure.add_scatter(
-        x=[places[name].x for name in people],
-        y=[places[name].y for name in people],
+        x=[places[name][0] for name in people],
+        y=[places[name][1] for name in people],
         text=[_label(name, reached.get(name)) for name in people],
         customdata=[escape(clip(reached[name].text, 120)) if name in reached else "" for name in people],
         mode="markers+text",
-        textposition=["middle right" if places[name].x > 0 else "middle left" for name in people],
+        textposition=["middle right" if places[name][0] > 0 else "middle left" for name in people],
         textfont={"size": 13},
         cliponaxis=False,
         marker={"size": 9, "color": COLOURS["profile"]},
@@ -275,17 +261,6 @@ def _draw(ties: Sequence[Tie], middle: str, user: str) -> Figure:
     figure.update_xaxes(visible=False, range=[-1, 1])
     figure.update_yaxes(visible=False, range=[-tallest / 2 - 0.3, tallest / 2 + 0.3])
     return figure
-
-
-def _draw_lines(figure: Figure, ties: Sequence[Tie], places: Mapping[str, Place]) -> None:
-    ends = [(places[tie.tail], places[tie.head]) for tie in ties]
-    figure.add_scatter(
-        x=[x for one, other in ends for x in (one.x, other.x, None)],
-        y=[y for one, other in ends for y in (one.y, other.y, None)],
-        mode="lines",
-        line={"color": RULE, "width": 2},
-        hoverinfo="skip",
-    )
 
 
 def _label(name: str, tie: Tie | None) -> str:

@@ -50,7 +50,7 @@ class Window(Program):
         """Import all of an uploaded file, in which the user is nobody; what the queue tells of each step."""
         name = Path(path).name
         file = {"path": path, "orig_name": name, "meta": HELD}
-        chosen = [file, [], True, None, None]
+        chosen = [file, [], True]
         told = [self.look_into(path, self.session, orig_name=name)]
         for user in (None, NOBODY):
             told.append(self.send("import_file", *chosen, user, "persona", False))

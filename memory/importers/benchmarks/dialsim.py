@@ -41,22 +41,18 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
         yield None
         if header := HEADER.fullmatch(line.text.strip()):
             yield from log.finish()
-            _begin(log, header, line.place)
+            date, number = header["date"].strip(), header["number"]
+            moment = parse_moment(date, "%B %d, %Y")
+            external_id = f"{moment.date() if moment else date}#{number}" if number else ""
+            log.begin(SessionDraft((), moment, date, external_id), line.place)
+            if fault := date_problem(moment):
+                skips.append(Skip(line.place, fault))
         elif (text := line.text.strip()) and log.session:
             add_line(log, text, line.place)
         elif text:
             yield Skip(line.place, "text before the first session")
         yield from log.hand_over_full()
     yield from log.finish()
-
-
-def _begin(log: ChatLog, header: re.Match[str], place: str) -> None:
-    date, number = header["date"].strip(), header["number"]
-    moment = parse_moment(date, "%B %d, %Y")
-    external_id = f"{moment.date() if moment else date}#{number}" if number else ""
-    log.begin(SessionDraft((), moment, date, external_id), place)
-    if fault := date_problem(moment):
-        log.skips.append(Skip(place, fault))
 
 
 def add_line(log: ChatLog, text: str, place: str) -> None:

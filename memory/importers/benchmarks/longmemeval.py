@@ -34,7 +34,8 @@ WEEKDAY = re.compile(r"\(\w+\)")
 @record_reader
 def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """Each question's history, session by session."""
-    for step, parts in groupby(stream_values(path, _is_opened), lambda part: part[0][:1]):
+    values = stream_values(path, lambda place: len(place) < 2 or place[1:] == (SESSIONS,))
+    for step, parts in groupby(values, lambda part: part[0][:1]):
         yield from _read_history(skips, step, parts)
 
 
@@ -47,10 +48,6 @@ def read_question(skips: list[Skip], index: int, values: Mapping[str, Any]) -> I
         steps = sessions.items() if isinstance(sessions, dict) else enumerate(sessions)
         parts += [((index, SESSIONS, step), session) for step, session in steps]
     return _read_history(skips, (index,), parts)
-
-
-def _is_opened(place: Place) -> bool:
-    return len(place) < 2 or (len(place) == 2 and place[1] == SESSIONS)
 
 
 def _read_history(skips: list[Skip], step: Place, parts: Iterable[Part]) -> Iterator[Record | None]:
@@ -82,8 +79,7 @@ def _read_history(skips: list[Skip], step: Place, parts: Iterable[Part]) -> Iter
 def _read_session(question: Fields, place: Place, value: object, seen: Counter[str]) -> SessionDraft | None:
     """A session at its place in the haystack; an id seen before gets a number."""
     index, where = int(place[2]), format_place(place)
-    names = {"id": "haystack_session_ids", "date": "haystack_dates"}
-    lists = {key: question.values.get(name) for key, name in names.items()}
+    lists = {"id": question.values.get("haystack_session_ids"), "date": question.values.get("haystack_dates")}
     own = {key: found[index] for key, found in lists.items() if isinstance(found, list) and index < len(found)}
     entry = Fields(own, where, question.skips)
     session_id = entry.text("id")

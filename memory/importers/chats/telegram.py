@@ -16,9 +16,8 @@ messages, and pictures, files and polls beside the text. `date_unixtime` is exac
 and the like are not read.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from memory.importers.reading.dialogue import ChatLog, RoleAssigner
@@ -49,10 +48,13 @@ BARE_ID = (1 << 32) - 1
 def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """Each chat, session by session."""
     user = ""
-    parts = ((_chat_of(place), place, value) for place, value in stream_values(path, _is_opened))
-    known = (part for part in parts if part[0] is not None)
-    for chat, own in groupby(known, itemgetter(0)):
-        user = yield from _read_chat(skips, chat, ((place, value) for _, place, value in own), user)
+    for chat, parts in groupby(stream_values(path, _is_opened), lambda part: _chat_of(part[0])):
+        if chat == (ACCOUNT,):
+            (_, account), *_ = parts
+            user_id = Fields(account, "").text("user_id") if isinstance(account, dict) else ""
+            user = f"user{user_id}" if user_id else ""
+        elif chat is not None:
+            yield from _read_chat(skips, chat, parts, user)
 
 
 def _is_opened(place: Place) -> bool:
@@ -60,26 +62,23 @@ def _is_opened(place: Place) -> bool:
 
 
 def _chat_of(place: Place) -> Place | None:
-    """The place of the chat that a value belongs to; None if it belongs to none."""
-    if place[:2] in LISTS:
+    """The place of the chat that a value belongs to, or of the account; None if it belongs to neither."""
+    if place[:2] in LISTS or place[:1] == (ACCOUNT,):
         return place[:3]
-    return () if place[:1] in ((ACCOUNT,), ("name",), ("type",), ("id",), ("messages",)) else None
+    return () if place[:1] in (("name",), ("type",), ("id",), ("messages",)) else None
 
 
 def _read_chat(
     skips: list[Skip], chat: Place, parts: Iterable[tuple[Place, Any]], user: str
-) -> Generator[Record | None, None, str]:
-    """One chat, whose name and type come before its messages; returns who the user of the account is, if known."""
+) -> Iterator[Record | None]:
+    """One chat, whose name and type come before its messages; `user` is whose account it is, if known."""
     head: dict[str, Any] = {}
     cast: RoleAssigner | None = None
     log = ChatLog(skips)
     where = format_place(chat)
     for place, value in parts:
         inner = place[len(chat) :]
-        if inner == (ACCOUNT,):
-            user_id = Fields(value, "").text("user_id") if isinstance(value, dict) else ""
-            user = f"user{user_id}" if user_id else ""
-        elif not inner:
+        if not inner:
             yield Skip(where, "expected a chat with messages")
         elif inner[0] != "messages":
             head[str(inner[0])] = value
@@ -99,7 +98,6 @@ def _read_chat(
         yield cast.guess_at(where)
     elif head:
         yield Skip(where, "a chat without messages")
-    return user
 
 
 def _read_head(head: Fields, user: str) -> tuple[RoleAssigner, PersonaDraft]:

@@ -18,9 +18,10 @@ the first to speak, which is reported. Media are left out, their captions kept.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -165,40 +166,39 @@ def read_message_time(line: str) -> MessageTime | None:
     return MessageTime(match["stamp"], numbers, clock, match["rest"], is_plain)
 
 
-@dataclass(slots=True)
 class DateOrders:
     """Counts, for each order of the numbers, the dates of a file that would be impossible or run backwards."""
 
-    impossible: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
-    backwards: dict[Order, int] = field(default_factory=lambda: dict.fromkeys(ORDERS, 0))
-    last: dict[Order, datetime] = field(default_factory=dict)
-    tomorrow: datetime = field(default_factory=lambda: datetime.now(UTC) + timedelta(days=1))
-    first_told_apart: int = 0
-    _example: str = ""
+    def __init__(self) -> None:
+        self._impossible, self._backwards = Counter[Order](), Counter[Order]()
+        self._last: dict[Order, datetime] = {}
+        self._tomorrow = datetime.now(UTC) + timedelta(days=1)
+        self._first_told_apart: tuple[int, str] | None = None
 
     def add(self, stamp: MessageTime, line: int) -> None:
         """Count a date, given the number of its line."""
         for order in ORDERS:
             moment = stamp.moment(order)
-            if moment is None or not moment.year >= FIRST_YEAR or moment > self.tomorrow:
-                self.impossible[order] += 1
+            if moment is None or moment.year < FIRST_YEAR or moment > self._tomorrow:
+                self._impossible[order] += 1
                 continue
-            self.backwards[order] += moment < self.last.get(order, moment)
-            self.last[order] = moment
-        if not self.first_told_apart and stamp.moment(ORDERS[0]) != stamp.moment(ORDERS[1]):
-            self.first_told_apart, self._example = line, stamp.text
+            self._backwards[order] += moment < self._last.get(order, moment)
+            self._last[order] = moment
+        if not self._first_told_apart and stamp.moment(ORDERS[0]) != stamp.moment(ORDERS[1]):
+            self._first_told_apart = line, stamp.text
 
     def choose(self) -> tuple[Order, Skip | None]:
         """The order with the fewest impossible dates, then the fewest steps back in time; and a skip if two tie."""
         by_day = ORDERS[:2]
-        if all(self.impossible[order] > self.impossible["year/month/day"] for order in by_day):
+        if all(self._impossible[order] > self._impossible["year/month/day"] for order in by_day):
             return "year/month/day", None
-        rank = {order: (self.impossible[order], self.backwards[order]) for order in by_day}
+        rank = {order: (self._impossible[order], self._backwards[order]) for order in by_day}
         best = min(by_day, key=lambda order: rank[order])
-        if rank[by_day[0]] != rank[by_day[1]] or not self.first_told_apart:
+        if rank[by_day[0]] != rank[by_day[1]] or not self._first_told_apart:
             return best, None
-        doubt = f"day and month cannot be told apart; {self._example} and all other dates are read as {best}"
-        return best, Skip(f"line {self.first_told_apart}", doubt)
+        line, text = self._first_told_apart
+        doubt = f"day and month cannot be told apart; {text} and all other dates are read as {best}"
+        return best, Skip(f"line {line}", doubt)
 
 
 def _read_messages(path: Source, skips: list[Skip]) -> Iterator[tuple[MessageTime, str, str, str]]:

@@ -27,14 +27,14 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from memory.bank.rows import clean, digest
 from memory.importers.reading.fields import Fields
 from memory.importers.reading.json_stream import outline, stream_values
-from memory.importers.reading.source import Record, Source, record_reader
+from memory.importers.reading.source import Part, Record, Source, record_reader
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "character card"
@@ -78,27 +78,12 @@ CHECKSUM = struct.Struct(">L")
 MAX_TEXT_BYTES = 1 << 25
 """The longest text chunk that is read; a card with a lorebook is under 1 MB."""
 
-
 MAX_PIXELS = 1 << 24
 """The largest image that is decoded; cards have under a million pixels."""
 
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP")
 PICTURE_SIDE = 96
 """Pixels of a side of a persona's picture; the chat shows it at half of that."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddedCard:
-    """The text in an image, as a source that importers read, and the image cut small, as a `data:` address."""
-
-    name: str
-    stem: str
-    content: bytes
-    picture: str
-
-    def open(self, mode: Literal["rb"]) -> io.BytesIO:
-        """Open it for reading."""
-        return io.BytesIO(self.content)
 
 
 def sniff(head: bytes) -> bool:
@@ -114,7 +99,7 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     document = Fields(values, "card", skips)
     card = document.object("data") if "data" in values else document
     name = " ".join(card.text("name").split()) or clean(path.stem)
-    yield replace(_read_persona(card, name), picture=path.picture if isinstance(path, EmbeddedCard) else "")
+    yield replace(_read_persona(card, name), picture=path.picture if isinstance(path, Part) else "")
     if turns := tuple(_read_kept(card)):
         yield SessionDraft(turns, external_id="card", title="The card")
     yield from _read_lore(card.object("character_book"), name)
@@ -174,12 +159,11 @@ def _spell_out(text: str, name: str) -> str:
     return USER.sub("the user", CHARACTER.sub(lambda _: name, text)).strip()
 
 
-def read_card(path: Path) -> EmbeddedCard:
+def read_card(path: Path) -> Part:
     """The card in a PNG, as JSON.
 
     Raises:
-        ValueError: there is none, the file breaks off, or its card is damaged or longer than `MAX_TEXT_BYTES`; the
-            message follows "it looks like a picture".
+        ValueError: there is none, the file breaks off, or its card is damaged or longer than `MAX_TEXT_BYTES`.
     """
     cards: dict[bytes, bytes] = {}
     try:
@@ -189,11 +173,12 @@ def read_card(path: Path) -> EmbeddedCard:
                 if keyword in CARD_KEYWORDS:
                     cards[keyword] = base64.b64decode(text, validate=True)
     except (EOFError, ValueError, OSError) as fault:
-        raise ValueError(f", but {fault}; expected a complete PNG whose card is JSON in base64") from fault
-    for keyword in CARD_KEYWORDS:
-        if keyword in cards:
-            return EmbeddedCard(path.name, path.stem, cards[keyword], cut_small(path))
-    raise ValueError(" without a character card in it")
+        reason = f"it looks like a picture, but {fault}"
+        raise ValueError(f"{reason}; expected a complete PNG whose card is JSON in base64") from fault
+    if not cards:
+        raise ValueError("it looks like a picture without a character card in it")
+    card = next(cards[keyword] for keyword in CARD_KEYWORDS if keyword in cards)
+    return Part(path.name, path.stem, len(card), lambda mode: io.BytesIO(card), cut_small(path))
 
 
 def cut_small(path: Path) -> str:

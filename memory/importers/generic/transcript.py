@@ -56,7 +56,7 @@ def sniff(head: bytes) -> bool:
     speakers: list[str] = []
     for line in head_text(head).splitlines():
         text = line.strip()
-        if not text or (not speakers and (read_title(text) or read_date_heading(text))):
+        if not text or (not speakers and read_heading(text)):
             continue
         utterance = split_utterance(read_line_time(text).rest)
         if not utterance and not speakers:
@@ -87,9 +87,10 @@ class _TranscriptLog(ChatLog):
 
     def take(self, text: str, place: str) -> Iterator[SessionDraft]:
         """Take a line: a heading, a new turn, or more of the last one."""
-        if heading := read_date_heading(text):
+        title, moment = read_heading(text) or ("", None)
+        if moment:
             yield from self.finish()
-            self.begin(SessionDraft((), heading[1], heading[0]), place)
+            self.begin(SessionDraft((), moment, title), place)
             return
         stamp = read_line_time(text, self.session.started_at if self.session else None)
         utterance = split_utterance(stamp.rest)
@@ -104,7 +105,7 @@ class _TranscriptLog(ChatLog):
             yield from self.add(turn, place, may_pause=stamp.has_day)
         elif self.turns:
             self.continue_turn(text)
-        elif title := read_title(text):
+        elif title:
             self.begin(replace(self.session or SessionDraft(()), title=title), self.place if self.session else place)
         else:
             self.skips.append(Skip(place, "text before the first speaker"))
@@ -128,23 +129,16 @@ def read_line_time(line: str, day: datetime | None = None) -> LineTime:
     return LineTime("", None, False, line)
 
 
-def read_date_heading(line: str) -> tuple[str, datetime] | None:
-    """The text and moment of a line that is only a date, or of a `#` heading with a date in any wording."""
+def read_heading(line: str) -> tuple[str, datetime | None] | None:
+    """The text and moment of a line that is only a date, or of a `#` heading, whose moment may be in any wording."""
     heading = HEADING.fullmatch(line)
     text = (heading["text"] if heading else line).strip(" #")
     dated = FORMS[0].fullmatch(text)
-    moment = None
     if dated and not dated["rest"].strip(AFTER_STAMP):
         moment = _read_moment(dated, None)
-    elif heading:
-        moment = parse_moment(text)
-    return (text, moment) if moment else None
-
-
-def read_title(line: str) -> str:
-    """The text of a `#` heading; empty for any other line."""
-    heading = HEADING.fullmatch(line)
-    return heading["text"].strip(" #") if heading else ""
+    else:
+        moment = parse_moment(text) if heading else None
+    return (text, moment) if moment or (heading and text) else None
 
 
 def _read_moment(match: re.Match[str], day: datetime | None) -> datetime | None:

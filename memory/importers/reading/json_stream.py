@@ -26,7 +26,6 @@ OUTLINE_DEPTH = 5
 # Deeper than any export but a tree of messages. A value nested ten thousand deep cannot even be turned into text.
 MAX_DEPTH = 200
 
-
 STARTS = frozenset({"start_map", "start_array"})
 ENDS = frozenset({"end_map", "end_array"})
 
@@ -171,14 +170,11 @@ def _describe_break(path: Source, place: list[str | int], start: int, fault: str
     """
     line = 1
     for size in PIECE_SIZES:
-        piece = _find_failing_piece(path, start, size)
-        if piece is None:
-            return f"{path.name} contains invalid JSON near byte {start:,}, in {format_place(place)}: {fault}."
-        start, line = piece
+        start, line = _find_failing_piece(path, start, size)
     return f"{path.name} contains invalid JSON at byte {start:,} (line {line}), in {format_place(place)}: {fault}."
 
 
-def _find_failing_piece(path: Source, start: int, size: int) -> tuple[int, int] | None:
+def _find_failing_piece(path: Source, start: int, size: int) -> tuple[int, int]:
     """The byte and line at which the first piece of `size` bytes after byte `start` begins that the parser rejects."""
     parser = ijson.basic_parse_coro(ijson.sendable_list(), use_float=True)
     offset, line = 0, 1
@@ -189,7 +185,7 @@ def _find_failing_piece(path: Source, start: int, size: int) -> tuple[int, int] 
                 return offset + first, line
             line += chunk.count(b"\n", first, last)
         offset += len(chunk)
-    return None
+    return start, line  # the file was changed meanwhile
 
 
 def _mend_escapes(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -50,6 +50,17 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A file inside another one; `picture` is the one that a character card lies in, cut small."""
+
+    name: str
+    stem: str
+    size: int
+    open: Callable[[Literal["rb"]], AbstractContextManager[IO[bytes]]]
+    picture: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TextLine:
     """One line of a text file without its line break; `ended` is false for a last line that has none."""
 
