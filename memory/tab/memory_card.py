@@ -125,6 +125,9 @@ class MemoryDetail:
         self.confirm = Confirm("memory-forget", between="Only this fact")
         self.result = gr.HTML(padding=False, elem_id="memory-result")
         self.origin = gr.HTML(padding=False, elem_id="memory-origin")
+        parts = [self.card, self.origin, self.selected, self.result, self.confirm.group, self.forget]
+        self.outputs: list[Any] = [*parts, self.buttons, self.form, self.pin, self.merge, self.undo]
+        """The components that `show` updates."""
         self._connect([persona, self.selected])
 
     def _connect(self, ids: list[Any]) -> None:
@@ -139,12 +142,6 @@ class MemoryDetail:
         self.undo.click(self.undo_last, ids, self.changed, **PRIVATE)
         self.forget.click(self.show_preview, ids, [*self.confirm.outputs, less, sure, self.forget], **PRIVATE)
         cancel.click(lambda: self._offer(True), None, [self.confirm.group, self.forget], **PRIVATE)
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that `show` updates."""
-        parts = [self.card, self.origin, self.selected, self.result, self.confirm.group, self.forget]
-        return [*parts, self.buttons, self.form, self.pin, self.merge, self.undo]
 
     def show(self, memory: Memory | None, persona_id: int | None = None) -> Update:
         """Show a memory; or none, and what can be undone of a persona."""

@@ -188,11 +188,8 @@ class MemoryList:
         """Build the rows and their pages, which are in another column than the filters."""
         self.rows = gr.HTML(padding=False, js_on_load=OPEN_MEMORY, elem_id="memory-list")
         self.pages = Pager("memory", PAGE, "Previous", "Next")
-
-    @property
-    def outputs(self) -> list[Any]:
+        self.outputs: list[Any] = [self.totals, self.rows, self.listed, self.kind, *self.pages.outputs]
         """The components that `show` updates."""
-        return [self.totals, self.rows, self.listed, self.kind, *self.pages.outputs]
 
     def show(self, persona_id: int | None, page: int, *filters: str | None) -> Update:
         """Show a page, from 0, of a persona's memories.

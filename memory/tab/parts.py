@@ -78,7 +78,9 @@ CARD_FIELDS: dict[str, dict[str, Any]] = _SCREEN["card_fields"]
 """The texts of a persona by their names in a `Persona`, and how each field looks."""
 
 COLOURS: Mapping[Store, str] = _SCREEN["colours"]
-QUIET, RULE = _SCREEN["figure"]["font"]["color"], _SCREEN["figure"]["xaxis"]["gridcolor"]
+QUIET = _SCREEN["figure"]["font"]["color"]
+TRACES: Mapping[str, dict[str, Any]] = _SCREEN["traces"]
+"""How parts of the plots look."""
 
 TEXTS: Mapping[str, Mapping[str, str]] = _SCREEN["texts"]
 """What the screen says of things that have a name in the code, by kind."""

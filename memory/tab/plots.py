@@ -19,7 +19,7 @@ from memory.bank.queries import statistics
 from memory.bank.queries.statistics import Tie
 from memory.bank.relations import YOU
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
-from memory.tab.parts import COLOURS, PRIVATE, QUIET, RULE, UNCHANGED, Update, hint, look, new_figure, render
+from memory.tab.parts import COLOURS, PRIVATE, QUIET, TRACES, UNCHANGED, Update, hint, look, new_figure, render
 from memory.types import STORES, Memory
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ ROW = 36
 
 FIRST, STEP = 0.3, 0.08
 """Where the people around the middle begin, and how much further out those are whom only these know."""
-
-PILL = "#2f6690"
-"""The background of the name in the middle, dark enough for white letters."""
 
 NAME_ROOM, RELATION_ROOM = 22, 28
 """Characters of a name and of a relationship; half a phone has room for little more."""
@@ -159,14 +156,12 @@ def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> No
     least = max(timedelta(days=1), (now - min((fact.valid_from or now for fact in facts), default=now)) / 100)
     spans = [(fact, fact.valid_from or now, fact.valid_to or max(now, fact.valid_from or now)) for fact in facts]
     figure.add_bar(
-        orientation="h",
         base=[start for _, start, _ in spans],
         x=[max(end - start, least).total_seconds() * 1000 for _, start, end in spans],
         y=list(range(len(spans))),
         marker={"color": [COLOURS[fact.store] for fact, _, _ in spans]},
         text=[f"{escape(clip(fact.text, 90))}<br>{_validity(fact)}" for fact in facts],
-        textposition="none",
-        hovertemplate="%{text}<extra></extra>",
+        **TRACES["facts"],
     )
 
 
@@ -235,9 +230,7 @@ def _draw(ties: Sequence[Tie], middle: str, user: str) -> Figure:
     figure.add_scatter(
         x=[x for x1, _, x2, _ in ends for x in (x1, x2, None)],
         y=[y for _, y1, _, y2 in ends for y in (y1, y2, None)],
-        mode="lines",
-        line={"color": RULE, "width": 2},
-        hoverinfo="skip",
+        **TRACES["ties"],
     )
     people = [name for name in places if name != middle]
     figure.add_scatter(
@@ -245,18 +238,12 @@ def _draw(ties: Sequence[Tie], middle: str, user: str) -> Figure:
         y=[places[name][1] for name in people],
         text=[_label(name, reached.get(name)) for name in people],
         customdata=[escape(clip(reached[name].text, 120)) if name in reached else "" for name in people],
-        mode="markers+text",
         textposition=["middle right" if places[name][0] > 0 else "middle left" for name in people],
-        textfont={"size": 13},
-        cliponaxis=False,
-        marker={"size": 9, "color": COLOURS["profile"]},
-        hovertemplate="%{customdata}<extra></extra>",
+        **TRACES["people"],
     )
     named = f"{clip(middle, NAME_ROOM)} (you)" if middle == user != YOU else clip(middle, NAME_ROOM)
     # An annotation, because it has a background: all lines meet behind it.
-    figure.add_annotation(
-        x=0, y=0, text=escape(named), showarrow=False, bgcolor=PILL, borderpad=5, font={"color": "white"}
-    )
+    figure.add_annotation(text=escape(named), **TRACES["middle"])
     figure.update_layout(showlegend=False, hovermode="closest")
     figure.update_xaxes(visible=False, range=[-1, 1])
     figure.update_yaxes(visible=False, range=[-tallest / 2 - 0.3, tallest / 2 + 0.3])

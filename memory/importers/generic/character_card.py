@@ -31,6 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from memory import read_table
 from memory.bank.rows import clean, digest
 from memory.importers.reading.fields import Fields
 from memory.importers.reading.json_stream import outline, stream_values
@@ -44,26 +45,7 @@ VERSION_1 = frozenset({("name",), ("description",), ("first_mes",)})
 
 CHARACTER = re.compile(r"\{\{\s*char\s*\}\}|<BOT>", re.IGNORECASE)
 USER = re.compile(r"\{\{\s*user\s*\}\}|<USER>", re.IGNORECASE)
-USED = {
-    "description": "description",
-    "personality": "personality",
-    "scenario": "scenario",
-    "first_mes": "first message",
-    "mes_example": "examples of dialogue",
-}
-KEPT = {
-    "alternate_greetings": "another first message",
-    "group_only_greetings": "first message in a group",
-    "system_prompt": "system prompt",
-    "post_history_instructions": "instructions after the history",
-    "creator_notes": "notes of the creator",
-}
-
-IDENTITY = (
-    "name description personality scenario first_mes alternate_greetings group_only_greetings mes_example "
-    "system_prompt post_history_instructions creator_notes"
-).split()
-"""The fields that make a card the same one when it comes again; never change their order."""
+FIELDS = read_table(__file__)
 
 MAX_CHARACTERS = 6_000
 """The longest text of a persona: it is part of every prompt, beside the memories."""
@@ -114,7 +96,7 @@ def _read_persona(card: Fields, name: str) -> PersonaDraft:
     traits = list(dict.fromkeys(trait for trait in traits if trait))
     if len(traits) > MAX_TRAITS or any(len(trait) > MAX_TRAIT_CHARACTERS for trait in traits):
         card.report("tags", f"more than {MAX_TRAITS}, or longer than {MAX_TRAIT_CHARACTERS} characters; shortened")
-    identity = digest(*(card.values.get(field, "") for field in IDENTITY))
+    identity = digest(*(card.values.get(field, "") for field in FIELDS["identity"]))
     return PersonaDraft(
         name,
         f"card-{identity[:12]}",
@@ -134,9 +116,9 @@ def _shorten(card: Fields, field: str, text: str) -> str:
 
 def _read_kept(card: Fields) -> Iterator[TurnDraft]:
     """Instructions, and texts that are too long for the persona, as turns that are never recalled."""
-    for field, label in {**USED, **KEPT}.items():
+    for field, label in (FIELDS["used"] | FIELDS["kept"]).items():
         content = card.values.get(field)
-        if field in USED and not (isinstance(content, str) and len(content) > MAX_CHARACTERS):
+        if field in FIELDS["used"] and not (isinstance(content, str) and len(content) > MAX_CHARACTERS):
             continue
         for text in card.texts(field) if isinstance(content, list) else [card.text(field)]:
             if text.strip():
