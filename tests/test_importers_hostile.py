@@ -9,7 +9,7 @@ from memory.bank.bank import Bank
 from memory.importers import IMPORTERS, history_file
 from memory.ingest import ingest, summarize
 from memory.progress import Task
-from memory.tab.memory_card import render_card, render_sources, render_transcript
+from memory.tab.memory_card import render_card, render_sources
 from memory.tab.parts import empty_state, error_box, hint, render
 from support.export_files import EXPORTS, write_json
 
@@ -53,7 +53,8 @@ def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make)
     shown.append(render("import_report.html", name=path.name, report=report))
     persona = report.histories[0].persona
     sessions = bank.sessions(persona.id)
-    shown += [render_transcript(s, bank.turns(persona.id, s.id), ()) for s in sessions]
+    said = [(s, bank.turns(persona.id, s.id)) for s in sessions]
+    shown += [render("transcript.html", session=s, turns=turns, cited=(), quotes={}) for s, turns in said]
     found = bank.memories(persona.id)
     shown += [render_card(bank, m) + render_sources(bank, m, 3) for m in found]
     kept = [t.text for s in sessions for t in bank.turns(persona.id, s.id)] + [m.text for m in found]

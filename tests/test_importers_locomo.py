@@ -99,7 +99,7 @@ def test_a_truncated_file_keeps_the_conversations_before_the_break(tmp_path):
     path = tmp_path / "locomo.json"
     path.write_text(json.dumps([SAMPLE, SAMPLE])[:-40], encoding="utf-8")
     records = []
-    with pytest.raises(UnreadableFile, match=r"in \[1\].*2 complete sessions and 0 memories of 1 history"):
+    with pytest.raises(UnreadableFile, match=r"in \[1\]"):
         records.extend(read(path))
     assert len(records) == 3
 

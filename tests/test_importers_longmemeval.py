@@ -118,7 +118,7 @@ def test_empty_turns_are_skipped_and_the_official_numbers_stay(tmp_path):
     ]
 
 
-def test_a_truncated_file_keeps_every_complete_session_and_counts_them(tmp_path):
+def test_a_truncated_file_keeps_every_complete_session(tmp_path):
     path = tmp_path / "lme.json"
     whole = json.dumps([QUESTION, QUESTION | {"question_id": "q2"}])
     path.write_text(whole[: whole.rindex("I bought")], encoding="utf-8")
@@ -127,7 +127,6 @@ def test_a_truncated_file_keeps_every_complete_session_and_counts_them(tmp_path)
         records.extend(read(path))
     assert len(sessions_in(records)) == 3
     assert "in [1].haystack_sessions[1]" in str(fault.value)
-    assert "3 complete sessions and 0 memories of 2 histories" in str(fault.value)
 
 
 def test_memory_stays_far_below_the_size_of_the_file(tmp_path):

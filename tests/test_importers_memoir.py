@@ -162,7 +162,7 @@ def test_a_file_that_breaks_off_keeps_what_is_complete(tmp_path):
     records = []
     path = tmp_path / "iris.json"
     path.write_text('{"memoir": 1, "memories": [{"store": "world", "text": "Rain."}, {"store": "wor', encoding="utf-8")
-    with pytest.raises(UnreadableFile, match=r"in memories\[1\].*0 complete sessions and 1 memory of 1 history"):
+    with pytest.raises(UnreadableFile, match=r"in memories\[1\]"):
         records.extend(read(path))
     assert [type(record) for record in without_skips(records)] == [PersonaDraft, MemoryDraft]
 

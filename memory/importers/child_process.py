@@ -16,7 +16,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -28,8 +27,7 @@ import psutil  # type: ignore[import-untyped]
 from memory.errors import UnreadableFile
 from memory.formatting import format_count
 from memory.importers.detect import Heading, unpack
-from memory.importers.reading.source import Record, readable_so_far
-from memory.types import PersonaDraft
+from memory.importers.reading.source import Record
 
 if sys.platform != "win32":  # which has no such limits
     import resource
@@ -99,7 +97,7 @@ def _read_here(path: Path) -> Generator[Any, None, None]:
 
 
 def _read_in_child(path: Path, check: Callable[[], None]) -> Generator[Any, None, None]:
-    size, histories, counts = 0, set[PersonaDraft](), Counter[type[Record]]()
+    size = 0
     command = [sys.executable, *PROGRAM, str(path.absolute())]
     with (
         wait_for_turn(_TURNS, check),
@@ -120,15 +118,10 @@ def _read_in_child(path: Path, check: Callable[[], None]) -> Generator[Any, None
                         raise message
                     if isinstance(message, Heading):
                         size = message.size
-                    elif isinstance(message, PersonaDraft):
-                        histories.add(message)
-                    else:
-                        counts[type(message)] += 1
                     yield message
         except (EOFError, pickle.UnpicklingError) as fault:
             broken_off = f"{path.name} could not be read to its end: {_why_ended(child.wait(), size)}."
-            rest = readable_so_far(len(histories), counts)
-            raise UnreadableFile(f"{broken_off} Split it and import the parts. {rest}") from fault
+            raise UnreadableFile(f"{broken_off} Split it and import the parts.") from fault
         finally:
             child.kill()
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memory.errors import UnreadableFile
-from memory.formatting import clip
+from memory.formatting import clip, format_count
 from memory.importers import IMPORTERS, Importer
 from memory.importers.chats import telegram, whatsapp
 from memory.importers.child_process import LARGE_BYTES, read_file
@@ -132,7 +132,11 @@ class HistoryFile:
                 self._share = min(size / max(self.size, 1), 0.99)
                 self.progress(self._share)
         except UnreadableFile as broken:
-            self.fault = str(broken)
+            histories = self.histories.values()
+            sessions = format_count(sum(h.sessions for h in histories), "complete session")
+            memories = format_count(sum(h.memories for h in histories), "memory", "memories")
+            kept = f"{sessions} and {memories} of {format_count(len(histories), 'history', 'histories')}"
+            self.fault = f"{broken} Readable up to that point: {kept}."
         self._check(unnamed)
 
     def read_to_end(self) -> None:
@@ -195,30 +199,29 @@ class Participants:
     def __init__(self, path: Path, user: str, progress: Progress) -> None:
         """Read the file to its end: only all of it shows who speaks in it."""
         self._user = user
-        self._speakers: dict[str, Collection[str]] = {}
+        self._others: dict[str, list[str]] = {}
+        """With whom the user speaks, in each history that they speak in."""
         if user:
             with closing(HistoryFile(path, progress)) as file:
                 file.read_to_end()
-            self._speakers = {key: history.speakers for key, history in file.histories.items()}
+            for key, history in file.histories.items():
+                if user in history.speakers:
+                    self._others[key] = [speaker for speaker in history.speakers if speaker != user]
 
     def persona(self, header: PersonaDraft) -> PersonaDraft:
         """The persona of a history: in a chat of two called like the other, and known by the name of the source."""
-        speakers = self._speakers_of(header)
-        if self._user not in speakers:
+        others = self._others.get(_key(header))
+        if others is None:
             return header
-        others = [speaker for speaker in speakers if speaker != self._user]
         name = others[0] if len(others) == 1 else _TITLE.sub("", header.name, count=1) or header.name
         return replace(header, name=name, external_id=_key(header))
 
     def session(self, header: PersonaDraft, session: SessionDraft) -> SessionDraft:
         """A session of the history with the user in their role."""
-        if self._user not in self._speakers_of(header):
+        if _key(header) not in self._others:
             return session
         turns = (
             replace(turn, role="user" if turn.speaker == self._user else "other" if turn.role == "user" else turn.role)
             for turn in session.turns
         )
         return replace(session, turns=tuple(turns))
-
-    def _speakers_of(self, header: PersonaDraft) -> Collection[str]:
-        return self._speakers.get(_key(header), ())

@@ -1,7 +1,6 @@
 """Show one memory: what is known of it, the conversation it comes from, and the ways to correct or forget it."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -16,9 +15,9 @@ from memory.bank.queries.deletion import select_memories
 from memory.bank.relations import YOU
 from memory.dates.expressions import describe_span, find_times
 from memory.forgetting import forget
-from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, format_time, parse_date
+from memory.formatting import STORE_NAMES, clip, format_beginning, format_day, parse_date
 from memory.tab.parts import PRIVATE, TEXTS, Confirm, Update, empty_state, render
-from memory.types import SEMANTIC, SUMMARY, Memory, Session, Turn
+from memory.types import SEMANTIC, SUMMARY, Memory
 
 MAX_FURTHER = 5
 """Further conversations shown that say the same."""
@@ -63,40 +62,22 @@ def render_origin(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
 
 def render_sources(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
     """Render the conversations that a memory comes from, its source turns marked; the earliest first."""
-    is_own = not bank.persona(memory.persona_id).kept_apart
-    turns = bank.sources(memory.persona_id, memory.id)
-    quotes, cited = bank.quotes(memory.persona_id, memory.id), {turn.id for turn in turns}
-    first_turns = list({turn.session_id: turn for turn in reversed(turns)}.values())[::-1]
-    transcripts = [
-        render_transcript(
-            bank.session(memory.persona_id, turn.session_id),
-            [
-                replace(line, speaker=YOU) if is_own and line.role == "user" else line
-                for line in bank.turns(memory.persona_id, turn.session_id, around=turn.position, reach=reach)
-            ],
-            cited,
-            quotes,
-        )
-        for turn in first_turns[: 1 + MAX_FURTHER]
-    ]
-    further = len(first_turns) - 1
-    return render("memory_sources.html", transcripts=transcripts, further=further, recorded_at=memory.recorded_at)
-
-
-def render_transcript(
-    session: Session, turns: Sequence[Turn], cited: Collection[int], quotes: Mapping[int, str] | None = None
-) -> Markup:
-    """Render turns of a session, in order; none render as nothing.
-
-    `cited` are the ids of the turns to mark; `quotes`, by turn id, the words to mark inside a turn.
-    """
-    if not turns:
-        return Markup("")
-    last = turns[-1].position + 1
-    place = f"turns {turns[0].position + 1} to {last} of {session.turn_count}" if len(turns) > 1 else f"turn {last}"
-    parts = [session.title, format_time(session.started_at) or session.started_text, place]
-    title = " · ".join(clip(part, 80) for part in parts if part)
-    return render("transcript.html", title=title, turns=turns, cited=cited, quotes=quotes or {})
+    persona_id, is_own = memory.persona_id, not bank.persona(memory.persona_id).kept_apart
+    cited = bank.sources(persona_id, memory.id)
+    first_turns = list({turn.session_id: turn for turn in reversed(cited)}.values())[::-1]
+    said = []
+    for turn in first_turns[: 1 + MAX_FURTHER]:
+        around = bank.turns(persona_id, turn.session_id, around=turn.position, reach=reach)
+        turns = [replace(line, speaker=YOU) if is_own and line.role == "user" else line for line in around]
+        said.append((bank.session(persona_id, turn.session_id), turns))
+    return render(
+        "memory_sources.html",
+        said=said,
+        further=len(first_turns) - 1,
+        recorded_at=memory.recorded_at,
+        cited={turn.id for turn in cited},
+        quotes=bank.quotes(persona_id, memory.id),
+    )
 
 
 class MemoryDetail:

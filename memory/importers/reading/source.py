@@ -1,7 +1,6 @@
 """Read text files: decode and check bytes, split lines of bounded length, and report what a bank cannot store."""
 
 import codecs
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from typing import IO, Concatenate, Literal, ParamSpec, Protocol
 
 from memory.bank.rows import SURROGATE, clean
 from memory.errors import UnreadableFile
-from memory.formatting import format_count
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, Skip
 
 Record = PersonaDraft | SessionDraft | MemoryDraft | Skip
@@ -167,34 +165,23 @@ def record_reader(
 ) -> Callable[Arguments, Iterator[Record]]:
     """Decorate a reader of records: it gets a list to which it adds what it leaves out.
 
-    These skips come before the record that is yielded next, but after a persona, which begins the history they belong
-    to; None yields them without a record. If the file breaks off, the error says how much was read before.
+    These skips come before the record that is yielded next, or the error that the file breaks off, but after a persona,
+    which begins the history they belong to; None yields them without a record.
     """
 
     @wraps(read)
     def read_with_skips(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Iterator[Record]:
         skips: list[Skip] = []
-        histories, counts = set[PersonaDraft](), Counter[type[Record]]()
         try:
             for record in read(skips, *args, **kwargs):
-                if isinstance(record, PersonaDraft):
-                    histories.add(record)
-                else:
+                if not isinstance(record, PersonaDraft):
                     yield from skips
                     skips.clear()
                 if record is not None:
-                    counts[type(record)] += 1
                     yield record
+        except UnreadableFile:
             yield from skips
-        except UnreadableFile as fault:
-            yield from skips
-            raise UnreadableFile(f"{fault} {readable_so_far(len(histories), counts)}") from fault
+            raise
+        yield from skips
 
     return read_with_skips
-
-
-def readable_so_far(histories: int, counts: Counter[type[Record]]) -> str:
-    """How much of a file was read before it breaks off, as a sentence."""
-    kept = f"{format_count(counts[SessionDraft], 'complete session')} and "
-    kept += format_count(counts[MemoryDraft], "memory", "memories")
-    return f"Readable up to that point: {kept} of {format_count(histories, 'history', 'histories')}."
