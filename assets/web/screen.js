@@ -101,6 +101,7 @@ document.addEventListener("click", (event) => {
 }, true);
 
 window.showMemory = () => {
+  window.scrollToQuote(document.querySelector("#memory-origin"));
   openDrawer("#memory-side", document.querySelector("#memory-list [aria-current]")); // it is one on a phone
 };
 

@@ -23,12 +23,6 @@ from memory.tab.parts import PRIVATE, UNCHANGED, Pager, Update, empty_state, loo
 from memory.tab.plots import PlotsPanel
 from memory.types import SUMMARY, Memory, TimeSpan
 
-SCROLL_TO_MEMORY = """() => {
-    window.scrollToQuote(document.querySelector("#memory-origin"));
-    window.showMemory();
-}"""
-"""Brings the memory into view, which a phone shows in a sheet, and in its transcript the line that is marked."""
-
 PAGE = 50
 """Memories of a page."""
 
@@ -105,7 +99,7 @@ class MemoryTab:
         chosen = rows.rows.select(
             self.select, [persona, selected], detail.outputs, trigger_mode="always_last", **PRIVATE
         )
-        chosen.then(None, js=SCROLL_TO_MEMORY)
+        chosen.then(None, js="() => window.showMemory()")
         changed.change(self.show_changed, [persona, changed, page, *filters], outputs, **PRIVATE)
         removed = detail.confirm.sure.click(self.forget, [persona, selected, page, *filters], outputs, **PRIVATE)
         self.bulk.forgotten.change(self.show_all, rows.filters, outputs, **PRIVATE)

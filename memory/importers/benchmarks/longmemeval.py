@@ -31,25 +31,24 @@ Part = tuple[Place, Any]
 WEEKDAY = re.compile(r"\(\w+\)")
 
 
-@record_reader
-def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
+def read(path: Source) -> Iterator[Record]:
     """Each question's history, session by session."""
     values = stream_values(path, lambda place: len(place) < 2 or place[1:] == (SESSIONS,))
     for step, parts in groupby(values, lambda part: part[0][:1]):
-        yield from _read_history(skips, step, parts)
+        yield from _read_history(step, parts)
 
 
-@record_reader
-def read_question(skips: list[Skip], index: int, values: Mapping[str, Any]) -> Iterator[Record | None]:
+def read_question(index: int, values: Mapping[str, Any]) -> Iterator[Record]:
     """One question's history, from its complete object; `index` is its place in the file."""
     parts: list[Part] = [((index, name), value) for name, value in values.items()]
     sessions = values.get(SESSIONS)
     if isinstance(sessions, list | dict):
         steps = sessions.items() if isinstance(sessions, dict) else enumerate(sessions)
         parts += [((index, SESSIONS, step), session) for step, session in steps]
-    return _read_history(skips, (index,), parts)
+    return _read_history((index,), parts)
 
 
+@record_reader
 def _read_history(skips: list[Skip], step: Place, parts: Iterable[Part]) -> Iterator[Record | None]:
     """One question's history, from its fields and sessions; sessions wait until the needed fields are known."""
     head: dict[str, Any] = {}

@@ -42,8 +42,7 @@ def sniff(head: bytes) -> bool:
     return any(place[-1] in SIGNS and 2 <= len(place) <= 4 for place in places)
 
 
-@record_reader
-def read(_: list[Skip], path: Source) -> Iterator[Record]:
+def read(path: Source) -> Iterator[Record]:
     """Each character: profile, relations, events, dialogues."""
     for place, value in stream_values(path):
         yield from read_character(place, value)

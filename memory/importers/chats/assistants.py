@@ -195,19 +195,15 @@ def _read_turn(program: Assistant, message: Fields) -> TurnDraft | None:
         return None
     if message.values["attached"]:
         message.report("attached", "only text is kept; left out: the files")
-    text = program.edit(message, _read_text(message)).strip()
+    is_list = isinstance(message.values["content"], list)
+    content = (_read_parts(message) if is_list else message.text("content")) or message.text("text")
+    text = program.edit(message, content).strip()
     if not text:
         message.report("", EMPTY_TURN)
         return None
     speaker = USER if role == "user" else message.text("speaker") or program.NAME
     said_at = message.optional_moment("said_at", _read_time)
     return TurnDraft(speaker, role, text, said_at, _wording(message, "said_at"), message.text("id"))
-
-
-def _read_text(message: Fields) -> str:
-    if isinstance(message.values["content"], list):
-        return _read_parts(message) or message.text("text")
-    return message.text("content") or message.text("text")
 
 
 def _read_parts(message: Fields) -> str:
