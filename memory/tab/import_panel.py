@@ -44,36 +44,29 @@ class ImportPanel:
         gr.HTML(render("about_import.html"))
         self.file = gr.File(show_label=False, height=120, elem_classes="memoir-drop", elem_id="upload")
         self.preview = gr.HTML(padding=False, elem_id="upload-found")
-        self.choice = gr.Dropdown(**look("upload-choose"))
-        self.user = gr.Radio(**look("upload-user"))
-        self.place = gr.Radio(PLACES, value=INTO_MEMORY, info=ABOUT_PLACES, **look("upload-place"))
-        self.apart = gr.Checkbox(False, label=APART, info=APART_INFO, visible=False, elem_id="upload-apart")
-        self.everything = gr.Checkbox(label="Import all", visible=False, elem_id="upload-all")
-        self.start = gr.Button("Import", variant="primary", visible=False, elem_id="upload-start")
+        with gr.Column(visible=False) as self.choices:
+            self.choice = gr.Dropdown(**look("upload-choose"))
+            self.user = gr.Radio(**look("upload-user"))
+            self.place = gr.Radio(PLACES, value=INTO_MEMORY, info=ABOUT_PLACES, **look("upload-place"))
+            self.apart = gr.Checkbox(False, label=APART, info=APART_INFO, elem_id="upload-apart")
+            self.everything = gr.Checkbox(elem_id="upload-all")
+            start = gr.Button("Import", variant="primary", elem_id="upload-start")
         self.task = TaskPanel("upload")
         self.report = gr.HTML(padding=False, elem_id="upload-report")
         inputs = [self.choice, self.everything, self.user, self.place, self.apart]
-        parts = [self.preview, *inputs, self.start]
-        self.file.clear(self.clear, None, parts, **PRIVATE)
+        self.file.clear(self.clear, None, [self.preview, self.choices], **PRIVATE)
         self.place.input(lambda place: gr.Checkbox(visible=place == OWN_PERSONA), self.place, self.apart, **PRIVATE)
-        outputs = [*parts, self.report, self.imported]
+        shown = [self.preview, self.choices, self.report, self.imported]
+        reading, all_shown = self.file.upload, [*shown, *inputs]
         self.task.connect(
-            self.file.upload, "Reading", self.show_preview, self.file, outputs, self._clear_all, outlives_page=False
+            reading, "Reading", self.show_preview, self.file, all_shown, self._clear_all, outlives_page=False
         )
-        importing, asked, shown = self.start.click, [self.file, *inputs], [*outputs, self.file]
-        self.task.connect(importing, "Importing", self.import_file, asked, shown, lambda: {self.report: ""})
+        asked, stored = [self.file, *inputs], [*shown, self.file]
+        self.task.connect(start.click, "Importing", self.import_file, asked, stored, lambda: {self.report: ""})
 
     def clear(self) -> Update:
         """Show no file."""
-        return {
-            self.preview: "",
-            self.choice: gr.Dropdown([], value=[], visible=False),
-            self.everything: gr.Checkbox(value=False, visible=False),
-            self.user: gr.Radio([], value=None, visible=False),
-            self.place: gr.Radio(value=INTO_MEMORY, visible=False),
-            self.apart: gr.Checkbox(value=False, visible=False),
-            self.start: gr.Button(visible=False),
-        }
+        return {self.preview: "", self.choices: gr.Column(visible=False)}
 
     def _clear_all(self) -> Update:
         return {**self.clear(), self.report: "", self.imported: None}
@@ -95,7 +88,7 @@ class ImportPanel:
             self.user: gr.Radio(speakers, value=self._user_of(contents), visible=bool(contents.speakers)),
             self.place: gr.Radio(value=INTO_MEMORY if is_chat else OWN_PERSONA, visible=is_chat),
             self.apart: gr.Checkbox(value=not contents.may_share, visible=contents.may_share and not is_chat),
-            self.start: gr.Button(visible=True),
+            self.choices: gr.Column(visible=True),
         }
 
     def _user_of(self, contents: FileSummary) -> str | None:

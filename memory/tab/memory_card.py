@@ -173,33 +173,33 @@ class MemoryDetail:
     def save_form(self, persona_id: int, memory_id: int, text: str, since: str, until: str) -> Changed:
         """Replace the memory by a version with the form's values."""
         edited = _edited(self.bank.memory(persona_id, memory_id), text, since, until)
-        return _changed(corrections.edit(self.bank, edited).id)
+        return corrections.edit(self.bank, edited).id, uuid4().hex
 
     @journal.requested_by("Memory tab")
     def mark_wrong(self, persona_id: int, memory_id: int) -> Changed:
         """Take the memory out of use."""
         corrections.mark_wrong(self.bank, persona_id, memory_id)
-        return _changed(memory_id)
+        return memory_id, uuid4().hex
 
     @journal.requested_by("Memory tab")
     def toggle_pin(self, persona_id: int, memory_id: int) -> Changed:
         """Pin the memory, or unpin it."""
         pinned = self.bank.memory(persona_id, memory_id).pinned
         corrections.pin(self.bank, persona_id, memory_id, pinned=not pinned)
-        return _changed(memory_id)
+        return memory_id, uuid4().hex
 
     @journal.requested_by("Memory tab")
     def merge_duplicates(self, persona_id: int, memory_id: int) -> Changed:
         """Merge all memories that say the same into this one."""
         same = corrections.duplicates(self.bank, persona_id, memory_id)
         corrections.merge(self.bank, persona_id, memory_id, [each.id for each in same])
-        return _changed(memory_id)
+        return memory_id, uuid4().hex
 
     @journal.requested_by("Memory tab")
     def undo_last(self, persona_id: int, memory_id: int | None) -> Changed:
         """Undo the last change of the memories of the persona, or of the one that the shown memory was told to."""
         owner = persona_id if memory_id is None else self.bank.memory(persona_id, memory_id).persona_id
-        return _changed(corrections.undo(self.bank, owner))
+        return corrections.undo(self.bank, owner), uuid4().hex
 
     # --- forgetting
 
@@ -218,10 +218,6 @@ class MemoryDetail:
     def _offer(self, forgettable: bool) -> Update:
         """Show the button that asks whether to forget the memory, if there is one."""
         return {**self.confirm.close(), self.forget: gr.Button(visible=forgettable)}
-
-
-def _changed(memory_id: int) -> Changed:
-    return memory_id, uuid4().hex
 
 
 def _edited(memory: Memory, text: str, since: str, until: str) -> Memory:

@@ -6,7 +6,7 @@ The number of marks in a plot is bounded, and every text in it is escaped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from html import escape
 from itertools import chain
@@ -124,7 +124,16 @@ def draw_timeline(bank: Bank, persona_id: int, now: datetime) -> tuple[Figure | 
     _bars_of_facts(figure, facts, now)
     wide = statistics.bin_width(months)
     for place, (name, counted) in enumerate(months.items(), len(facts)):
-        _row_of_counts(figure, place, name, statistics.bin_counts(counted, wide), UNITS[wide])
+        bins = statistics.bin_counts(counted, wide)
+        most = max(bins.values(), default=1)
+        figure.add_scatter(
+            x=list(bins),
+            y=[place] * len(bins),
+            customdata=list(bins.values()),
+            mode="markers",
+            marker={"size": [6 + 16 * (n / most) ** 0.5 for n in bins.values()], "color": QUIET, "opacity": 0.8},
+            hovertemplate=f"%{{customdata:,}} {name.lower()} in the {UNITS[wide]} from %{{x|%B %Y}}<extra></extra>",
+        )
     names = [*(escape(clip(fact.text, 22)) for fact in facts), *months]
     figure.update_layout(showlegend=False, barmode="overlay")
     figure.update_xaxes(type="date")
@@ -137,18 +146,6 @@ def draw_timeline(bank: Bank, persona_id: int, now: datetime) -> tuple[Figure | 
 
 def _left_out(beyond: int) -> str:
     return f" Not shown: {beyond:,} from long before or after." if beyond else ""
-
-
-def _row_of_counts(figure: Figure, place: int, name: str, bins: Mapping[datetime, int], unit: str) -> None:
-    most = max(bins.values(), default=1)
-    figure.add_scatter(
-        x=list(bins),
-        y=[place] * len(bins),
-        customdata=list(bins.values()),
-        mode="markers",
-        marker={"size": [6 + 16 * (n / most) ** 0.5 for n in bins.values()], "color": QUIET, "opacity": 0.8},
-        hovertemplate=f"%{{customdata:,}} {name.lower()} in the {unit} from %{{x|%B %Y}}<extra></extra>",
-    )
 
 
 def _bars_of_facts(figure: Figure, facts: Sequence[Memory], now: datetime) -> None:
