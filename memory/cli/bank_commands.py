@@ -263,9 +263,7 @@ def _print_report(arguments: Arguments, bank: Bank, report: ForgetReport, dry_ru
 
 
 @COMMANDS.add(
-    "journal",
-    flag("--csv", "print the whole journal as CSV"),
-    argument("--limit", type=positive_number, default=50),
+    "journal", flag("--csv", "print the whole journal as CSV"), argument("--limit", type=positive_number, default=50)
 )
 def show_journal(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Show what was stored, recalled and forgotten, and by whom; newest first."""

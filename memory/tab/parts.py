@@ -12,19 +12,9 @@ import gradio as gr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from memory import read_table
+from memory import formatting, read_table
 from memory.dates.expressions import describe_span
 from memory.errors import Cancelled, MemoirError
-from memory.formatting import (
-    STORE_NAMES,
-    clip,
-    format_beginning,
-    format_count,
-    format_day,
-    format_duration,
-    format_time,
-    memory_date,
-)
 from memory.importers.generic.character_card import MAX_CHARACTERS, PICTURE_FORMATS, cut_small
 from memory.progress import Task
 from memory.types import SEMANTIC, STORES, PersonaDraft, Store
@@ -59,17 +49,17 @@ _environment = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-_environment.globals |= {"STORES": STORES, "SEMANTIC": SEMANTIC, "STORE_NAMES": STORE_NAMES}
+_environment.globals |= {"STORES": STORES, "SEMANTIC": SEMANTIC, "STORE_NAMES": formatting.STORE_NAMES}
 _environment.filters |= {
-    "clip": clip,
-    "count": format_count,
-    "day": format_day,
-    "beginning": format_beginning,
+    "clip": formatting.clip,
+    "count": formatting.format_count,
+    "day": formatting.format_day,
+    "beginning": formatting.format_beginning,
     "span": describe_span,
-    "time": format_time,
-    "duration": format_duration,
+    "time": formatting.format_time,
+    "duration": formatting.format_duration,
     "clock": lambda moment: f"{moment:%H:%M}",
-    "memory_date": memory_date,
+    "memory_date": formatting.memory_date,
 }
 
 _SCREEN = read_table(__file__, "screen.toml")

@@ -15,14 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from memory import read_table
-from memory.importers.reading.fields import (
-    EMPTY_SESSION,
-    EMPTY_TURN,
-    Fields,
-    date_problem,
-    parse_epoch,
-    parse_moment,
-)
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, date_problem, parse_epoch, parse_moment
 from memory.importers.reading.json_stream import MAX_DEPTH, format_place, outline, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
@@ -286,6 +279,5 @@ chatgpt = Assistant(
 claude = Assistant(**_FORMATS["claude"], edit=_name_attachments)
 openwebui = Assistant(**_FORMATS["openwebui"], edit=_remove_details)
 librechat = Assistant(
-    **_FORMATS["librechat"],
-    find_obstacle=lambda message: "an error message" if message.values.get("error") else "",
+    **_FORMATS["librechat"], find_obstacle=lambda message: "an error message" if message.values.get("error") else ""
 )

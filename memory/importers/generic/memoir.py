@@ -85,21 +85,17 @@ def _read_lines(path: Source, skips: list[Skip]) -> Iterator[Record | None]:
 
 
 def _read_one_object(path: Source, skips: list[Skip]) -> Iterator[Record | None]:
-    persona = _read_persona(Fields.of(_find_persona(path), "persona", skips), clean(path.stem))
+    found: object = {}
+    with suppress(UnreadableFile):  # raised again after what can be read
+        # It may come after its sessions.
+        values = stream_values(path, OPENED.__contains__)
+        found = next((value for place, value in values if place == ("persona",)), {})
+    persona = _read_persona(Fields.of(found, "persona", skips), clean(path.stem))
     yield persona
     for place, value in stream_values(path, OPENED.__contains__):
         if place[1:] and place[0] in ("sessions", "memories"):
             fields = Fields.of(value, format_place(place), skips)
             yield _read_session(fields, persona.name) if place[0] == "sessions" else _read_memory(fields)
-
-
-def _find_persona(path: Source) -> object:
-    """The persona, which may come after its sessions; a broken file is reported when it is read."""
-    with suppress(UnreadableFile):
-        for place, value in stream_values(path, OPENED.__contains__):
-            if place == ("persona",):
-                return value
-    return {}
 
 
 def _read_persona(fields: Fields, fallback: str) -> PersonaDraft:

@@ -89,10 +89,7 @@ def format_place(place: Iterable[str | int]) -> str:
 
 
 def _values(
-    events: Iterable[Event],
-    place: list[str | int],
-    is_entered: Callable[[Place], bool],
-    max_depth: int = MAX_DEPTH,
+    events: Iterable[Event], place: list[str | int], is_entered: Callable[[Place], bool], max_depth: int = MAX_DEPTH
 ) -> Iterator[tuple[Place, Any]]:
     builder, depth = None, 0
     for event, value in events:
