@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
@@ -101,17 +102,12 @@ class ExportPanel:
                 copy = gr.Button("Back up the bank", min_width=170, elem_id="take-backup")
             self.task = TaskPanel("take")
             self.file = _download_field("take-file")
-        for button, title, make in (
-            (one, "Exporting this persona", self.export_persona),
-            (everything, "Exporting everything", self.export_all),
-            (copy, "Backing up the bank", self.back_up),
-        ):
-            # One at a time: each new file deletes the one before.
-            in_turn = {"outlives_page": False, "concurrency_id": "take", "concurrency_limit": 1}
-            self.task.connect(button.click, title, make, persona, [self.file], self._hide_file, **in_turn)
-
-    def _hide_file(self) -> Update:
-        return {self.file: gr.File(visible=False)}
+        # One at a time: each new file deletes the one before.
+        in_turn: dict[str, Any] = {"outlives_page": False, "concurrency_id": "take", "concurrency_limit": 1}
+        making = (persona, [self.file], lambda: {self.file: gr.File(visible=False)})
+        self.task.connect(one.click, "Exporting this persona", self.export_persona, *making, **in_turn)
+        self.task.connect(everything.click, "Exporting everything", self.export_all, *making, **in_turn)
+        self.task.connect(copy.click, "Backing up the bank", self.back_up, *making, **in_turn)
 
     def export_persona(self, task: Task, persona_id: int | None) -> Update:
         """Export the chosen persona."""
