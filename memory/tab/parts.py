@@ -118,7 +118,7 @@ def build_table(elem_id: str, *, widths: Sequence[int] = (), clickable: bool = F
     `widths` are the columns' shares in percent; `clickable` says whether a click on a row does something.
     """
     options = {"type": "array", "interactive": False, "wrap": True, "buttons": [], "max_height": 460, **more}
-    shares = [f"{percent}%" for percent in widths] or None
+    shares: list[str | int] | None = [f"{percent}%" for percent in widths] or None
     classes = "memoir-table" if clickable else "memoir-plain-table"
     return gr.Dataframe(column_widths=shares, elem_id=elem_id, elem_classes=classes, **options)
 
