@@ -7,6 +7,7 @@ import asyncio
 import json
 import secrets
 import sys
+import threading
 from contextvars import ContextVar
 from copy import copy
 from html import escape
@@ -145,32 +146,15 @@ def load_theme() -> gr.themes.Base:
     return base.set(**look["variables"])
 
 
-class _PerTask:
-    """An attribute with a value of its own in each thread and task."""
-
-    def __init__(self) -> None:
-        self._value: ContextVar[Any] = ContextVar("of the page under construction", default=None)
-
-    def __get__(self, owner: object, of_type: type | None = None) -> Any:  # noqa: ANN401  # as Gradio's
-        return self._value.get()
-
-    def __set__(self, owner: object, value: object) -> None:
-        self._value.set(value)
-
-
-class _BuildContext:
+class _BuildContext(threading.local):
     """Gradio's `Context`, with the page under construction (`root_block`) and the parent of its next component apart.
 
     Gradio keeps them in class attributes, so a component that any thread makes meanwhile, such as a handler that
     answers another user, becomes a part of that page.
     """
 
-    root_block = _PerTask()
-    block = _PerTask()
-
-    def __init__(self) -> None:
-        self.id = Context.id
-        self.token = Context.token
+    root_block = block = None
+    id, token = Context.id, Context.token
 
 
 def isolate_pages() -> None:

@@ -116,9 +116,8 @@ def build_site(settings: Settings, build_page: BuildPage) -> Starlette:
     check = users.all if login or demo else Bank(settings.bank_path).personas
     health = Health(check, settings.embedding_model, logs=bool(login or demo))
     hosts = LOOPBACK if settings.host in LOOPBACK and not (login or demo) else None
-    framed = Middleware(secured, frames=settings.demo_frame if demo else "")
-    counted = Middleware(health.middleware)
-    middleware = [counted, framed, Middleware(RequestLimits, hosts=hosts, most_upload=opener.most_upload)]
+    limits = Middleware(RequestLimits, hosts=hosts, most_upload=opener.most_upload)
+    middleware = [Middleware(finished, frames=settings.demo_frame if demo else "", note=health.note), limits]
     routes = [*health.routes, Mount("/", login or demo or only_page)]
     return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
 
@@ -145,31 +144,38 @@ def serve(settings: Settings, build_page: BuildPage) -> None:
     )
 
 
-def secured(app: ASGIApp, frames: str) -> ASGIApp:
-    """The app with `HEADERS` added to its responses, of which all but Gradio's own files are kept out of caches.
+def finished(app: ASGIApp, frames: str, note: Callable[[Scope, int, float], None]) -> ASGIApp:
+    """The app with `HEADERS` added to its responses, and each request noted with its status and its seconds.
 
-    The origins in `frames` may show the app in a frame.
+    All but Gradio's own files is kept out of caches. The origins in `frames` may show the app in a frame.
     """
     added = HEADERS | {"Content-Security-Policy": POLICY.format(frames=frames or "'none'")}
     if not frames:
         added["X-Frame-Options"] = "DENY"  # for browsers that do not know frame-ancestors
 
-    async def with_headers(scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        started, status = time.perf_counter(), 500
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
+                status, headers = message["status"], MutableHeaders(scope=message)
                 headers.update(added)
                 if not scope["path"].startswith(SAME_FOR_EVERYBODY):
                     headers["Cache-Control"] = "no-store"
             await send(message)
 
-        await app(scope, receive, send_with_headers)
+        try:
+            await app(scope, receive, send_with_headers)
+        finally:
+            if scope["type"] == "http":
+                note(scope, status, time.perf_counter() - started)
 
-    return with_headers
+    return answer
 
 
 class Health:
-    """The two routes, and the middleware that counts; `check` reads the bank, or the users, and raises MemoirError."""
+    """The two routes, and what they count; `check` reads the bank, or the users, and raises MemoirError."""
 
     def __init__(self, check: Callable[[], object], embedding_model: str, *, logs: bool) -> None:
         self._check, self._model, self._logs = check, embedding_model, logs
@@ -196,28 +202,8 @@ class Health:
             return PlainTextResponse("Not found", 404)
         return Response(generate_latest(self._registry), media_type="text/plain; version=0.0.4")
 
-    def middleware(self, app: ASGIApp) -> ASGIApp:
-        """The app with its requests counted."""
-
-        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["type"] != "http":
-                await app(scope, receive, send)
-                return
-            started, status = time.perf_counter(), 500
-
-            async def note_status(message: Message) -> None:
-                nonlocal status
-                status = message.get("status", status)
-                await send(message)
-
-            try:
-                await app(scope, receive, note_status)
-            finally:
-                self._note(scope, status, time.perf_counter() - started)
-
-        return counted
-
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def note(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request, and log it where several users do."""
         route = "/".join(scope["path"].partition("=")[0].split("/")[: ROUTE_DEPTH + 1])
         method, route = (scope["method"], route) if status < 400 else ("any", "any")  # or anybody could make up many
         self._seconds.labels(method, route, status).observe(seconds)
