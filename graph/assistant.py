@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import ExitStack, aclosing, asynccontextmanager
+from contextlib import ExitStack, aclosing, asynccontextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -93,8 +93,7 @@ class Assistant:
         embedder, bank = self.services.searcher.embedder, self.services.bank
         if not embedder.ready:
             yield "Loading the embedding model…"
-            embedder.load()
-            self.services.line_reader.load()
+            self.prepare()
         deadline = time.monotonic() + MAX_WAIT
         while 0 < (pending := count_pending(bank, embedder.model, persona_id)) <= BATCH and time.monotonic() < deadline:
             yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"
@@ -142,7 +141,7 @@ class Assistant:
 
     def ask(self, ask: Ask) -> Answer:
         """Answer one message and wait for the answer; for callers without an event loop."""
-        return _runner().run(self._answer(ask))
+        return _LOOP.runner.run(self._answer(ask))
 
     async def _answer(self, ask: Ask) -> Answer:
         async with aclosing(self.stream(ask)) as events:
@@ -159,14 +158,8 @@ async def _turn(model: BaseChatModel | None) -> AsyncIterator[None]:
     A chat model has turns of its own, and whoever waits for it needs no processor.
     """
     with asking():
-        if model is not None:
+        async with _COMPUTING if model is None else nullcontext():
             yield
-            return
-        await _COMPUTING.acquire_async()
-        try:
-            yield
-        finally:
-            _COMPUTING.release()
 
 
 @asynccontextmanager
@@ -180,12 +173,11 @@ async def kept_open(bank: Bank) -> AsyncIterator[None]:
         await asyncio.shield(asyncio.to_thread(keeping.close))
 
 
-_OF_THREAD = threading.local()
+class _Loop(threading.local):
+    """A thread's event loop: making one, with its worker threads, takes a millisecond of every question."""
+
+    def __init__(self) -> None:
+        self.runner = asyncio.Runner()
 
 
-def _runner() -> asyncio.Runner:
-    """This thread's event loop: making one, with its worker threads, takes a millisecond of every question."""
-    if not hasattr(_OF_THREAD, "runner"):
-        _OF_THREAD.runner = asyncio.Runner()
-    runner: asyncio.Runner = _OF_THREAD.runner
-    return runner
+_LOOP = _Loop()

@@ -90,7 +90,7 @@ def test_a_cancelled_reply_frees_the_model_long_before_its_end(model):
 def test_a_prompt_is_cancelled_while_it_is_read(model):
     async def walk_away():
         asking = asyncio.create_task(stream_reply(model, LONG, max_tokens=4))
-        while not model.weights.generating.locked():
+        while model.weights.generating._free:
             await asyncio.sleep(0.001)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -109,10 +109,12 @@ async def stream_reply(
         ModelFailed: there is no reply, or only a part of one; the message says why.
     """
     bounded = None if schema is None else bounded_schema(schema)
-    request = partial(_Reply, model, messages, MAX_CHARACTERS_PER_TOKEN * (max_tokens or REPLY_TOKENS), on_piece)
+    most = max_tokens or REPLY_TOKENS
+    request = partial(_Reply, model, messages, MAX_CHARACTERS_PER_TOKEN * most, on_piece)
     if is_hosted(model):
-        async with turn_of(model):
-            return await _ask_server(model, request, bounded, max_tokens)
+        profile = await asyncio.to_thread(server_profile, model)
+        async with turn_of(model, profile):
+            return await _ask_server(model, request, bounded, most, takes_options=profile.takes_options)
     options: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
     if isinstance(model, LocalModel) and bounded is not None:
         options["json_schema"] = bounded
@@ -120,21 +122,20 @@ async def stream_reply(
 
 
 async def _ask_server(
-    model: BaseChatOpenAI, request: Callable[..., _Reply], schema: Schema | None, max_tokens: int | None
+    model: BaseChatOpenAI, request: Callable[..., _Reply], schema: Schema | None, most: int, *, takes_options: bool
 ) -> Completion:
     """Ask with the schema in each form in turn, until the server takes one; which, is remembered.
 
     A server that fails in every form has another reason for it.
     """
-    most, openai = max_tokens or REPLY_TOKENS, model.openai_api_base == OPENAI
-    options: dict[str, Any] = {}
-    # LangChain renames max_tokens to max_completion_tokens, which OpenAI alone needs and few other servers know.
-    body: dict[str, Any] = {} if openai else {"max_tokens": most}
-    if (await asyncio.to_thread(server_profile, model)).takes_options:
-        body["chat_template_kwargs"] = {"enable_thinking": False}
-    if openai:
+    openai, options, body = model.openai_api_base == OPENAI, dict[str, Any](), dict[str, Any]()
+    if openai:  # LangChain renames it to max_completion_tokens, which OpenAI alone needs and few other servers know
         reasons = (model.profile or {}).get("reasoning_output")
         options["max_tokens"] = most + (REASONING_TOKENS if reasons else 0)
+    else:
+        body["max_tokens"] = most
+    if takes_options:
+        body["chat_template_kwargs"] = {"enable_thinking": False}
     try:
         for form, refusals in forms(model) if schema else ():
             fields = body | response_format(form, schema or {}, openai=openai)
@@ -145,7 +146,8 @@ async def _ask_server(
                 return reply
         return await request().receive(options | {"extra_body": body})
     except ContextExceeded as fault:
-        known_of(model).context = fault.length or known_of(model).context
+        known = known_of(model)
+        known.profile = replace(known.profile, context=fault.length or known.profile.context)
         raise
 
 

@@ -4,13 +4,14 @@ import asyncio
 import threading
 from collections import deque
 from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 
 USER: ContextVar[str] = ContextVar("user", default="")
 """For whom this task or thread works; empty in the background, which counts as one user."""
 
 
-class FairLock:
+class FairLock(AbstractAsyncContextManager[None]):
     """A lock that goes to the waiting user who had it longest ago, and of one user's waiters to the first.
 
     As many hold it at once as it has places. Any thread and any event loop may wait for it, a loop without holding a
@@ -23,10 +24,6 @@ class FairLock:
         self._turns = 0
         self._last_turn: dict[str, int] = {}
         self._waiting: dict[str, deque[Future[None]]] = {}
-
-    def locked(self) -> bool:
-        """Whether nobody else can hold it."""
-        return self._free == 0
 
     def acquire(self, timeout: float | None = None) -> bool:
         """Wait for it; False if `timeout` seconds passed first."""
@@ -48,6 +45,12 @@ class FairLock:
         except BaseException:
             self._decline(grant)
             raise
+
+    async def __aenter__(self) -> None:
+        await self.acquire_async()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.release()
 
     def release(self) -> None:
         """Give it to the next."""

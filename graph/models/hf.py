@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from graph.models.faults import UnknownModel
 from graph.models.local_model import Generation, LocalWeights
-from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, resolve_quantization, usable_context
+from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, usable_context
 
 if TYPE_CHECKING:
     import threading
@@ -199,12 +199,8 @@ class ModelWeights(LocalWeights):
         return int(tokens.shape[1]) - len(reply.prompt), ended
 
 
-def shared_weights(name: str, quantization: Quantization) -> ModelWeights:
-    """The one `ModelWeights` of that name and precision in this process; nothing is loaded yet."""
-    return _shared(name, resolve_quantization(quantization))
-
-
-_shared = cache(ModelWeights)
+shared_weights = cache(ModelWeights)
+"""The one `ModelWeights` of a name and a precision in this process; nothing is loaded yet."""
 
 
 def _offline() -> bool:

@@ -136,25 +136,19 @@ class LocalWeights(ABC):
 class LocalModel(BaseChatModel):
     """A chat model whose weights are loaded on first use; it streams, and cancelling the task stops it.
 
-    It takes the options `max_tokens` and `json_schema`; LangChain's `stop` is ignored. `find_weights` returns weights
-    that are shared with every other chat model over the same ones.
+    It takes the options `max_tokens` and `json_schema`; LangChain's `stop` is ignored. The weights are shared with
+    every other chat model over the same ones.
     """
 
     name: str
-    find_weights: Callable[[], LocalWeights]
+    weights: LocalWeights
 
     @property
     def _llm_type(self) -> str:
         return "memoir-local"
 
-    @property
-    def weights(self) -> LocalWeights:
-        """The weights, and the engine that runs them."""
-        return self.find_weights()
-
     def _run(
         self,
-        weights: LocalWeights,
         messages: Sequence[BaseMessage],
         options: Mapping[str, Any],
         deliver: Callable[[str], None],
@@ -165,6 +159,7 @@ class LocalModel(BaseChatModel):
         The keys are those of a message: `usage_metadata`, and `response_metadata` with "finish_reason". The caller has
         acquired the lock of the weights, which is released here: this may run on after the caller was cancelled.
         """
+        weights = self.weights
         try:
             if stopped.is_set():
                 return {}
@@ -189,9 +184,8 @@ class LocalModel(BaseChatModel):
     @override
     def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
         pieces: list[str] = []
-        weights = self.weights
-        weights.generating.acquire()
-        ended = self._run(weights, messages, options, pieces.append, threading.Event())
+        self.weights.generating.acquire()
+        ended = self._run(messages, options, pieces.append, threading.Event())
         return ChatResult(generations=[ChatGeneration(message=AIMessage(content="".join(pieces), **ended))])
 
     @override
@@ -207,9 +201,8 @@ class LocalModel(BaseChatModel):
             generation.exception()  # retrieved even if nobody waits any more, or asyncio would log it
             pieces.put_nowait(None)
 
-        weights = self.weights
-        await weights.generating.acquire_async()  # here: those who wait would take all threads that the loop has
-        generation = loop.run_in_executor(None, self._run, weights, messages, options, deliver, stopped)
+        await self.weights.generating.acquire_async()  # here: those who wait would take all threads that the loop has
+        generation = loop.run_in_executor(None, self._run, messages, options, deliver, stopped)
         generation.add_done_callback(end)
         try:
             while (piece := await pieces.get()) is not None:

@@ -13,9 +13,7 @@ Keys come from the environment or the key file (`hosted.keys`) and never go into
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
@@ -26,7 +24,6 @@ from graph.models.hosted.keys import redact_keys
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from graph.models.local_model import LocalWeights
     from graph.models.quantization import Quantization
 
 FORMS = (
@@ -103,16 +100,14 @@ def chat_model(name: str, *, quantization: Quantization = "auto") -> BaseChatMod
         return hosted_model(parsed.model, parsed.address)
     from graph.models.local_model import LocalModel
 
-    find_weights: Callable[[], LocalWeights]
     if parsed.kind == "gguf":
-        from graph.models.gguf.weights import shared_weights as weights_of_file
+        from graph.models.gguf.weights import weights_of_file
 
-        find_weights = partial(weights_of_file, Path(parsed.model).expanduser().absolute())
-    else:
-        from graph.models.hf import shared_weights
+        return LocalModel(name=parsed.model, weights=weights_of_file(Path(parsed.model).expanduser().absolute()))
+    from graph.models.hf import shared_weights
+    from graph.models.quantization import resolve_quantization
 
-        find_weights = partial(shared_weights, parsed.model, quantization)
-    return LocalModel(name=parsed.model, find_weights=find_weights)
+    return LocalModel(name=parsed.model, weights=shared_weights(parsed.model, resolve_quantization(quantization)))
 
 
 def chat_model_or_none(name: str, quantization: Quantization = "auto") -> BaseChatModel | None:

@@ -7,6 +7,7 @@ https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 
 import math
 import mmap
+import os
 import struct
 from collections import Counter
 from collections.abc import Mapping
@@ -75,86 +76,72 @@ def read_header(path: Path) -> GgufHeader:
 
 @cache
 def _read(path: Path, size: int, modified: int) -> GgufHeader:
+    def unreadable(what: str) -> UnknownModel:
+        return UnknownModel(f"OpenVINO cannot read gguf:{path}: {what}. {USE_ANOTHER}")
+
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
             raise UnknownModel(f"gguf:{path} is not a GGUF file. Give the path of a file that ends in .gguf")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _Reader(path, data).header()
-
-
-class _Reader:
-    def __init__(self, path: Path, data: mmap.mmap) -> None:
-        self.path = path
-        self.data = data
-        self.at = 4
-
-    def header(self) -> GgufHeader:
-        version, tensors, entries = self._take("IQQ")
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with data:
+        data.seek(4)
+        version, tensors, entries = _take(data, "IQQ")
         if version not in (2, 3):
-            raise self._unreadable(f"version {version} of the format")
-        arrays: dict[str, list[Any]] = {}
-        metadata: dict[str, Any] = {}
-        for _ in range(entries):
-            key, value = self._string(), self._value(*self._take("I"))
-            (arrays if isinstance(value, list) else metadata)[key] = value
-        self._check(metadata)
-        names = zip(arrays.get("tokenizer.ggml.tokens", []), arrays.get("tokenizer.ggml.token_type", []), strict=False)
-        control = tuple(name for name, kind in names if kind == _TABLE["control"])
-        parameters, size, end = self._tensors(tensors)
-        alignment = metadata.get("general.alignment", 32)
-        if math.ceil(self.at / alignment) * alignment + end > len(self.data):
-            raise ValueError("the weights end before the file should")
-        ((precision, _),) = parameters.most_common(1)
-        return GgufHeader(metadata, control, precision, parameters.total(), size)
-
-    def _check(self, metadata: dict[str, Any]) -> None:
-        architecture = metadata.get("general.architecture")
-        if architecture not in _TABLE["architectures"]:
-            raise self._unreadable(f"architecture “{architecture}”")
-        if metadata.get("split.count", 1) > 1:
-            raise self._unreadable("one of several parts of a model")
-        if metadata.get("tokenizer.ggml.model") != "gpt2":
-            raise self._unreadable(f"tokenizer “{metadata.get('tokenizer.ggml.model')}”")
+            raise unreadable(f"version {version} of the format")
+        found = {_string(data): _value(data, *_take(data, "I")) for _ in range(entries)}
+        metadata = {key: value for key, value in found.items() if not isinstance(value, list)}
+        if problem := _problem(metadata):
+            raise unreadable(problem)
         if not metadata.get("tokenizer.chat_template"):
-            raise UnknownModel(f"gguf:{self.path} has no chat template. Use the “instruct” or “chat” file of the model")
-
-    def _tensors(self, count: int) -> tuple[Counter[str], int, int]:
-        """The number of weights of each type, the bytes of all tensors, and where the last one ends."""
+            raise UnknownModel(f"gguf:{path} has no chat template. Use the “instruct” or “chat” file of the model")
+        names = zip(found.get("tokenizer.ggml.tokens", []), found.get("tokenizer.ggml.token_type", []), strict=False)
+        control = tuple(name for name, kind in names if kind == _TABLE["control"])
         parameters, total, end = Counter[str](), 0, 0
-        for _ in range(count):
-            self._string()
-            (dimensions,) = self._take("I")
-            weights = math.prod(self._take(f"{dimensions}Q"))
-            kind, offset = self._take("IQ")
+        for _ in range(tensors):
+            _string(data)
+            weights = math.prod(_take(data, f"{_take(data, 'I')[0]}Q"))
+            kind, offset = _take(data, "IQ")
             if str(kind) not in SHAPES:
-                raise self._unreadable(f"weights of type {kind} (files called Q2, Q3, Q4_K_S, Q5 or IQ have such)")
+                raise unreadable(f"weights of type {kind} (files called Q2, Q3, Q4_K_S, Q5 or IQ have such)")
             name, block, width = SHAPES[str(kind)]
-            size = weights // block * width
             parameters[name] += weights
-            total, end = total + size, max(end, offset + size)
-        return parameters, total, end
+            total, end = total + weights // block * width, max(end, offset + weights // block * width)
+        alignment = metadata.get("general.alignment", 32)
+        if math.ceil(data.tell() / alignment) * alignment + end > len(data):
+            raise ValueError("the weights end before the file should")
+    ((precision, _),) = parameters.most_common(1)
+    return GgufHeader(metadata, control, precision, parameters.total(), total)
 
-    def _take(self, form: str) -> tuple[Any, ...]:
-        values = struct.unpack_from(f"<{form}", self.data, self.at)
-        self.at += struct.calcsize(f"<{form}")
-        return values
 
-    def _string(self) -> str:
-        (length,) = self._take("Q")
-        begin, self.at = self.at, self.at + length
-        if self.at > len(self.data):
-            raise ValueError("a string ends after the file")
-        return self.data[begin : self.at].decode("utf-8", "replace")
+def _problem(metadata: Mapping[str, Any]) -> str:
+    """What OpenVINO cannot read of a model with this metadata; empty if it can."""
+    architecture, tokenizer = metadata.get("general.architecture"), metadata.get("tokenizer.ggml.model")
+    if architecture not in _TABLE["architectures"]:
+        return f"architecture “{architecture}”"
+    if metadata.get("split.count", 1) > 1:
+        return "one of several parts of a model"
+    return "" if tokenizer == "gpt2" else f"tokenizer “{tokenizer}”"
 
-    def _value(self, kind: int) -> Any:  # noqa: ANN401  # a number, a text or a list of them
-        if kind == STRING:
-            return self._string()
-        if kind != ARRAY:
-            return self._take(NUMBERS[str(kind)])[0]
-        inner, length = self._take("IQ")
-        if inner == STRING:
-            return [self._string() for _ in range(length)]
-        return list(self._take(f"{length}{NUMBERS[str(inner)]}"))
 
-    def _unreadable(self, what: str) -> UnknownModel:
-        return UnknownModel(f"OpenVINO cannot read gguf:{self.path}: {what}. {USE_ANOTHER}")
+def _take(data: mmap.mmap, form: str) -> tuple[Any, ...]:
+    values = struct.unpack_from(f"<{form}", data, data.tell())
+    data.seek(struct.calcsize(f"<{form}"), os.SEEK_CUR)
+    return values
+
+
+def _string(data: mmap.mmap) -> str:
+    (length,) = _take(data, "Q")
+    if length > len(data) - data.tell():
+        raise ValueError("a string ends after the file")
+    return data.read(length).decode("utf-8", "replace")
+
+
+def _value(data: mmap.mmap, kind: int) -> Any:  # noqa: ANN401  # a number, a text or a list of them
+    if kind == STRING:
+        return _string(data)
+    if kind != ARRAY:
+        return _take(data, NUMBERS[str(kind)])[0]
+    inner, length = _take(data, "IQ")
+    if inner == STRING:
+        return [_string(data) for _ in range(length)]
+    return list(_take(data, f"{length}{NUMBERS[str(inner)]}"))

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from graph.models.faults import ModelFailed, UnknownModel
 from graph.models.gguf.grammar import grammar
-from graph.models.gguf.header import USE_ANOTHER, GgufHeader, read_header
+from graph.models.gguf.header import USE_ANOTHER, read_header
 from graph.models.local_model import Generation, LocalWeights
 from graph.models.quantization import MemoryNeed
 from memory.settings import BankSettings
@@ -45,28 +45,19 @@ class GgufWeights(LocalWeights):
         """Its key-value cache is kept, so that a prompt with the same beginning is read from there on."""
 
     @property
-    def header(self) -> GgufHeader:
-        """The file's metadata.
-
-        Raises:
-            UnknownModel: the file is missing, damaged, or of a kind that OpenVINO cannot read.
-        """
-        return read_header(self.path)
-
-    @property
     @override
     def context(self) -> int:
-        return self.header.context
+        return read_header(self.path).context
 
     @property
     @override
     def precision(self) -> str:
-        return self.header.precision
+        return read_header(self.path).precision
 
     @override
     def memory_need(self) -> MemoryNeed:
         """The memory that the model takes; more where the file was not converted yet."""
-        header = self.header
+        header = read_header(self.path)
         weights = int(COPIES * header.weight_bytes) + RUNTIME_BYTES
         is_converted = (self.converted_folder() / CONVERTED).exists()
         loading = weights if is_converted else int(COPIES_AT_FIRST * header.weight_bytes) + RUNTIME_BYTES
@@ -125,9 +116,9 @@ class GgufWeights(LocalWeights):
     def converted_folder(self) -> Path:
         """The folder of the converted model: of this file at this size and date, by this version of OpenVINO."""
         stat = self.path.stat()
-        state = f"{stat.st_size} {stat.st_mtime_ns} {version('openvino-genai')}"
-        name = f"{self.path.stem}-{_digest(str(self.path))}-{_digest(state)}"
-        return BankSettings().home / "cache" / "gguf" / name
+        texts = str(self.path), f"{stat.st_size} {stat.st_mtime_ns} {version('openvino-genai')}"
+        path, state = (hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts)
+        return BankSettings().home / "cache" / "gguf" / f"{self.path.stem}-{path}-{state}"
 
     @override
     def _encode(self, chat: list[dict[str, str]]) -> list[int]:
@@ -142,7 +133,7 @@ class GgufWeights(LocalWeights):
 
     def _without_marks(self, text: str) -> str:
         """The text with a space in each mark of the template, such as <|im_end|>: no message can end its turn."""
-        marks = self.header.control_tokens
+        marks = read_header(self.path).control_tokens
         if not any(mark in text for mark in marks):
             return text
         return re.sub("|".join(map(re.escape, marks)), lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
@@ -181,7 +172,7 @@ class GgufWeights(LocalWeights):
         return True
 
 
-shared_weights = cache(GgufWeights)
+weights_of_file = cache(GgufWeights)
 """The one `GgufWeights` of a file in this process; nothing is loaded yet."""
 
 
@@ -201,7 +192,3 @@ def _inputs(ids: list[int]) -> Any:  # noqa: ANN401
     from openvino import Tensor
 
     return Tensor(np.array([ids], np.int64))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]

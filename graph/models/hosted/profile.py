@@ -12,16 +12,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from graph.models.fair_lock import FairLock
@@ -29,6 +27,8 @@ from graph.models.limits import change_parts
 
 if TYPE_CHECKING:
     from langchain_openai.chat_models.base import BaseChatOpenAI
+
+Told = TypeVar("Told")
 
 OPENAI = "https://api.openai.com/v1"
 """Fixed, so that OPENAI_BASE_URL cannot make "openai:..." mean another service than its name says."""
@@ -79,14 +79,10 @@ class ServerProfile:
 
 @dataclass(slots=True)
 class Known:
-    """What is known of a model: its server's profile and when it was asked for that, and the form that it took last.
-
-    `context` is what it named when it refused a prompt.
-    """
+    """What is known of a model: its server's profile and when it was asked for that, and the form that it took last."""
 
     profile: ServerProfile = field(default_factory=ServerProfile)
     asked: float = -math.inf
-    context: int | None = None
     form: str | None = None
 
 
@@ -100,58 +96,44 @@ def known_of(model: BaseChatOpenAI) -> Known:
 
 def server_profile(model: BaseChatOpenAI) -> ServerProfile:
     """What the server of this model tells, asked once a minute; nothing where it cannot be reached; blocks."""
-    address = str(model.openai_api_base)
-    if address == OPENAI:
+    if model.openai_api_base == OPENAI:
         return ServerProfile((model.profile or {}).get("max_input_tokens"), parallel=True)
     known = known_of(model)
     if time.monotonic() > known.asked + KEEP_SECONDS:
-        with _alone(address, known.profile) as free:
-            told = _ask(model) if free else None
+        told = _alone(model, known.profile, lambda: _ask(model))
         if told is not None:
-            known.profile, known.asked = told, time.monotonic()
-    return known.profile if known.profile.context else replace(known.profile, context=known.context)
+            known.profile, known.asked = replace(told, context=told.context or known.profile.context), time.monotonic()
+    return known.profile
 
 
 def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
     """Tokens of a text by the server's tokenizer, without the model's template; None if it does not count; blocks."""
-    address, profile = str(model.openai_api_base), server_profile(model)
+    profile = server_profile(model)
     if profile.count is None:
         return None
     path, field = profile.count
-    with _alone(address, profile) as free:
-        reply = _fetch(model, _root(model) + path, {field: text}) if free else None
+    reply = _alone(model, profile, lambda: _fetch(model, path, {field: text}))
     tokens = _find(reply, "tokens")
     return len(tokens) if isinstance(tokens, list) else _size(reply, "count")
 
 
-@asynccontextmanager
-async def turn_of(model: BaseChatOpenAI) -> AsyncIterator[None]:
-    """Wait until no other request of ours is with the server, if it is on this machine and answers one at a time."""
-    turn = _turn(str(model.openai_api_base), await asyncio.to_thread(server_profile, model))
-    await turn.acquire_async()
+def _alone(model: BaseChatOpenAI, profile: ServerProfile, ask: Callable[[], Told]) -> Told | None:
+    """What a short request brings; None if another of ours is with the server for long."""
+    turn = turn_of(model, profile)
+    if not turn.acquire(timeout=ASK_SECONDS):
+        return None
     try:
-        yield
+        return ask()
     finally:
         turn.release()
 
 
-@contextmanager
-def _alone(address: str, profile: ServerProfile) -> Iterator[bool]:
-    """Whether a short request can be made without another of ours being with the server; waits a little for it."""
-    turn = _turn(address, profile)
-    free = turn.acquire(timeout=ASK_SECONDS)
-    try:
-        yield free
-    finally:
-        if free:
-            turn.release()
-
-
-def _turn(address: str, profile: ServerProfile) -> FairLock:
+def turn_of(model: BaseChatOpenAI, profile: ServerProfile) -> FairLock:
     """The lock of a server on this machine that answers one request at a time; a new lock for any other.
 
     llama-cpp-python's server breaks off a reply when any other request arrives, even one for its list of models.
     """
+    address = str(model.openai_api_base)
     at_once = profile.parallel or not is_loopback(urlsplit(address).hostname or "")
     return FairLock() if at_once else _TURNS.setdefault(address, FairLock())
 
@@ -164,10 +146,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _fetch(model: BaseChatOpenAI, url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-    """What a server replies to a GET or, with a body, to a POST; {} if that is no JSON object, None if it is away."""
+def _fetch(model: BaseChatOpenAI, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    """What a server replies to a GET or, with a body, to a POST; {} if that is no JSON object, None if it is away.
+
+    "/models" is of OpenAI's protocol; what else a server offers lies beside that.
+    """
     from openai import APIConnectionError, OpenAIError
 
+    address = str(model.openai_api_base).rstrip("/")
+    url = (address if path == "/models" else address.removesuffix("/v1")) + path
     client = model.root_client.with_options(timeout=ASK_SECONDS, max_retries=0)
     try:
         reply = client.post(url, cast_to=object, body=dict(body)) if body else client.get(url, cast_to=object)
@@ -178,14 +165,9 @@ def _fetch(model: BaseChatOpenAI, url: str, body: Mapping[str, Any] | None = Non
     return reply if isinstance(reply, dict) else {}
 
 
-def _root(model: BaseChatOpenAI) -> str:
-    """The address of a server, where it has more to offer than OpenAI's protocol."""
-    return str(model.openai_api_base).rstrip("/").removesuffix("/v1")
-
-
 def _ask(model: BaseChatOpenAI) -> ServerProfile | None:
     """What the server of a model tells; None where it cannot be reached."""
-    listed = _fetch(model, f"{str(model.openai_api_base).rstrip('/')}/models")
+    listed = _fetch(model, "/models")
     if listed is None:
         return None
     rows = _rows(listed, "data")
@@ -193,35 +175,31 @@ def _ask(model: BaseChatOpenAI) -> ServerProfile | None:
     makers = {each.get("owned_by") for each in rows}
     if "llamacpp" in makers:  # a server of one model answers to any name
         row = row or (rows[0] if len(rows) == 1 else {})
-        props = _fetch(model, f"{_root(model)}/props")
+        props = _fetch(model, "/props")
         context = _size(row, "meta", "n_ctx") or _size(props, "default_generation_settings", "n_ctx")
         return ServerProfile(context, ("/tokenize", "content"), parallel=True, takes_options=True)
     if makers == {"me"}:  # llama-cpp-python
         return ServerProfile(count=("/extras/tokenize/count", "input"))
-    if told := _size(row, "max_model_len") or _size(row, "context_length"):
-        return ServerProfile(told, parallel=True, takes_options="vllm" in makers)
-    if told := _ollama_context(model) or _lm_studio_context(model):
-        return ServerProfile(told, parallel=True)
-    return ServerProfile(parallel="vllm" in makers, takes_options="vllm" in makers)
+    told = _size(row, "max_model_len") or _size(row, "context_length") or _ollama_context(model)
+    if told is None:
+        rows = _rows(_fetch(model, "/api/v0/models"), "data")  # LM Studio
+        told = next((_size(row, "loaded_context_length") for row in rows if row.get("id") == model.model_name), None)
+    is_vllm = "vllm" in makers
+    return ServerProfile(told, parallel=is_vllm or told is not None, takes_options=is_vllm)
 
 
 def _ollama_context(model: BaseChatOpenAI) -> int | None:
     name = model.model_name
-    shown = _fetch(model, f"{_root(model)}/api/show", {"model": name})
+    shown = _fetch(model, "/api/show", {"model": name})
     if not shown:
         return None
-    for row in _rows(_fetch(model, f"{_root(model)}/api/ps"), "models"):
+    for row in _rows(_fetch(model, "/api/ps"), "models"):
         if row.get("name") in (name, f"{name}:latest") and (size := _size(row, "context_length")):
             return size
     chosen = re.search(r"(?m)^num_ctx\s+(\d+)", str(shown.get("parameters")))
     architecture = _find(shown, "model_info", "general.architecture")
     most = _size(shown, "model_info", f"{architecture}.context_length")
     return int(chosen[1]) if chosen else min(OLLAMA_CONTEXT, most or OLLAMA_CONTEXT)
-
-
-def _lm_studio_context(model: BaseChatOpenAI) -> int | None:
-    rows = _rows(_fetch(model, f"{_root(model)}/api/v0/models"), "data")
-    return next((_size(row, "loaded_context_length") for row in rows if row.get("id") == model.model_name), None)
 
 
 def _find(reply: object, *path: str) -> object:
