@@ -468,10 +468,10 @@ def test_an_answer_counts_as_its_tokens_and_one_that_failed_as_an_estimate(marlo
     assistant = talker(marlow, clock, tokens=50_000)
     figures = assistant.ask(marlow.asks("Where is Biscuit from?", remember=False)).trace
     counted = sum(line.figures.get("tokens in", 0) + line.figures.get("tokens out", 0) for line in figures)
-    assert 0 < assistant._tokens._used == counted < ANSWER_TOKENS
+    assert 0 < assistant._hour.used == counted < ANSWER_TOKENS
     mute = talker(marlow, clock, 50_000, FakeListChatModel(responses=[""]))
     assert mute.ask(marlow.asks("Where is Biscuit from?", remember=False)).reading.by == "extractive"
-    assert mute._tokens._used == ANSWER_TOKENS
+    assert mute._hour.used == ANSWER_TOKENS
 
 
 def test_an_answer_that_is_stopped_counts_as_an_estimate(marlow: Chat, clock: Clock) -> None:
@@ -483,7 +483,7 @@ def test_an_answer_that_is_stopped_counts_as_an_estimate(marlow: Chat, clock: Cl
         await events.aclose()
 
     run(stop_at_the_first_step)
-    assert assistant._tokens._used == ANSWER_TOKENS
+    assert assistant._hour.used == ANSWER_TOKENS
 
 
 @pytest.mark.slow

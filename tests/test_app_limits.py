@@ -105,10 +105,13 @@ def test_failed_logins_back_off_exponentially_until_forgotten() -> None:
 
 
 def test_addresses_of_one_ipv6_network_count_as_one_client() -> None:
-    assert network("2001:db8:1:2:3::4") == network("2001:db8:1:2:ffff::1%eth0") == "2001:db8:1:2::/64"
-    assert network("2001:db8:1:3::4") != network("2001:db8:1:2::4")
-    assert network("::ffff:192.0.2.7") == network("192.0.2.7") == "192.0.2.7"
-    assert network("testclient") == "testclient"
+    def of(address: str) -> str:
+        return network((address, 50000))
+
+    assert of("2001:db8:1:2:3::4") == of("2001:db8:1:2:ffff::1%eth0") == "2001:db8:1:2::/64"
+    assert of("2001:db8:1:3::4") != of("2001:db8:1:2::4")
+    assert of("::ffff:192.0.2.7") == of("192.0.2.7") == "192.0.2.7"
+    assert of("testclient") == "testclient"
 
 
 def test_a_request_that_is_not_sent_to_its_end_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from anyio import sleep
@@ -24,6 +24,7 @@ from graph.server.login import is_browser
 from graph.server.request_limits import RequestBudget, network
 from graph.server.user_pages import UserPages, end_when
 from graph.state import Ask, Services
+from memory import read_table
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_duration
 from memory.tab.parts import render
@@ -49,16 +50,8 @@ CHECK_SECONDS = 5.0
 BEGIN = "/begin"
 """Where a browser shows that it keeps the cookie."""
 
-NO_COOKIE = (
-    "This demo needs a cookie, to tell you from its other visitors. Your browser did not keep it. Allow cookies for "
-    "this site, or open the demo in a window of its own."
-)
-FULL = f"All {MAX_VISITORS} places of this demo are taken. Come back in about {{}}."
-TOO_MANY = "Too many new visitors came from your address. Come back in a minute."
-UNKNOWN = (
-    "Your visit to this demo has ended, or has not begun. What a visitor told is deleted an hour after the last click. "
-    "Open or reload the page to begin."
-)
+TEXTS = read_table(__file__)
+"""What visitors are told who have no page, or no more of it for now."""
 
 MESSAGES, MESSAGES_SECONDS = 60, 600.0
 """Messages that a visitor may send in so many seconds."""
@@ -69,12 +62,6 @@ TOKENS_SECONDS = 3600.0
 ANSWER_TOKENS = 4_000
 """Tokens that an answer is counted as while it is made, and for good if it fails or is stopped before its first word: a
 usual prompt has some 2,400, the reply at most 1,000, and its check some more."""
-
-TOO_MANY_MESSAGES = (
-    "This demo takes at most {} messages in ten minutes. Your message was not stored. Send it again in {}."
-)
-
-USED_UP = "You have used the demo's chat model as much as a visitor may in an hour. Memoir answers without it for {}."
 
 
 class DemoMiddleware:
@@ -122,14 +109,15 @@ class DemoMiddleware:
     def _admit(self, request: Request, visitor: str) -> Response:
         """Offer a browser the cookie, or let in one that brings it back."""
         if request.method != "GET" or not is_browser(request):
-            return JSONResponse({"error": UNKNOWN}, 401)
+            return JSONResponse({"error": TEXTS["unknown"]}, 401)
         if visitor not in self._offered:
-            return _plain(NO_COOKIE, 403) if request.url.path == BEGIN else self._offer_cookie(request)
+            return _plain(TEXTS["no_cookie"], 403) if request.url.path == BEGIN else self._offer_cookie(request)
         if len(self._seen) >= MAX_VISITORS:
             wait = min(self._seen.values()) + STAY_SECONDS - self._clock()
-            return _plain(FULL.format(format_count(max(1, math.ceil(wait / 60)), "minute")), 503, wait)
-        if not self._newcomers.take(network(request.client.host if request.client else "")):
-            return _plain(TOO_MANY, 429, NEW_SECONDS)
+            minutes = format_count(max(1, math.ceil(wait / 60)), "minute")
+            return _plain(TEXTS["full"].format(MAX_VISITORS, minutes), 503, wait)
+        if not self._newcomers.take(network(request.client)):
+            return _plain(TEXTS["too_many"], 429, NEW_SECONDS)
         del self._offered[visitor]
         self._seen[visitor] = self._clock()
         return _redirect("/", request)
@@ -157,33 +145,16 @@ def _plain(message: str, status: int, wait: float = 0.0) -> Response:
     return HTMLResponse(render("demo_message.html", message=message), status, headers)
 
 
-class TokenBudget:
-    """The chat model's tokens that are left for one visitor, `an_hour` at most.
+@dataclass(slots=True)
+class TokenHour:
+    """The hour in which a visitor uses the chat model: the tokens used, and whether it was said that none are left.
 
     It is an object of its own, because copies of an assistant share it.
     """
 
-    def __init__(self, an_hour: int, clock: Callable[[], float]) -> None:
-        self._most, self._clock = an_hour, clock
-        self._used, self._ends, self._told = 0, clock(), False
-
-    def begin(self) -> bool:
-        """Count an answer that begins; return False if nothing is left for it."""
-        if self._clock() >= self._ends:
-            self._used, self._ends, self._told = 0, self._clock() + TOKENS_SECONDS, False
-        if self._used >= self._most:
-            return False
-        self._used += ANSWER_TOKENS
-        return True
-
-    def correct(self, tokens: int) -> None:
-        """Count an answer as what it cost."""
-        self._used = max(0, self._used - ANSWER_TOKENS + tokens)
-
-    def explain(self) -> str:
-        """Say that nothing is left, once an hour."""
-        told, self._told = self._told, True
-        return "" if told else USED_UP.format(format_duration(self._ends - self._clock()))
+    ends: float = -math.inf
+    used: int = 0
+    told: bool = False
 
 
 class VisitorAssistant(Assistant):
@@ -191,16 +162,16 @@ class VisitorAssistant(Assistant):
 
     def __init__(self, services: Services, tokens_an_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(services)
-        self._clock = clock
+        self._clock, self._most = clock, tokens_an_hour
         self._sent: deque[float] = deque(maxlen=MESSAGES)
-        self._tokens = TokenBudget(tokens_an_hour, clock)
+        self._hour = TokenHour()
         self._lock = threading.Lock()  # calls of programs come in threads of their own
 
     async def stream(self, ask: Ask, stop: asyncio.Event | None = None) -> AsyncGenerator[Event, None]:
         """Answer one message, as `Assistant.stream` does; raise `MemoirError` if the visitor has to wait for it."""
         with self._lock:
             self._count_message()
-            without = self.services.model is not None and not self._tokens.begin()
+            without = self.services.model is not None and not self._has_tokens()
         services = replace(self.services, model=None) if without else self.services
         async with aclosing(Assistant(services).stream(ask, stop)) as events:
             async for event in events:
@@ -209,17 +180,29 @@ class VisitorAssistant(Assistant):
     def _count_message(self) -> None:
         now = self._clock()
         if len(self._sent) == MESSAGES and (wait := self._sent[0] + MESSAGES_SECONDS - now) > 0:
-            raise MemoirError(TOO_MANY_MESSAGES.format(MESSAGES, format_duration(wait)))
+            raise MemoirError(TEXTS["too_many_messages"].format(MESSAGES, format_duration(wait)))
         self._sent.append(now)
 
+    def _has_tokens(self) -> bool:
+        """Whether any are left for an answer that begins, which is counted then."""
+        now, hour = self._clock(), self._hour
+        if now >= hour.ends:
+            hour.ends, hour.used, hour.told = now + TOKENS_SECONDS, 0, False
+        is_left = hour.used < self._most
+        hour.used += ANSWER_TOKENS if is_left else 0
+        return is_left
+
     def _count_answer(self, answer: Answer, *, without: bool) -> Answer:
-        """Count the tokens of an answer; add to one `without` the chat model, once, why that is."""
+        """Count an answer as what it cost; add to one `without` the chat model, once an hour, why that is."""
         with self._lock:
-            if without:
-                notice = "\n\n".join(filter(None, [answer.reading.notice, self._tokens.explain()]))
+            hour = self._hour
+            if without and not hour.told:
+                hour.told = True
+                used_up = TEXTS["used_up"].format(format_duration(hour.ends - self._clock()))
+                notice = "\n\n".join(filter(None, [answer.reading.notice, used_up]))
                 return replace(answer, reading=replace(answer.reading, notice=notice))
-            if self.services.model is not None:
-                self._tokens.correct(_cost(answer))
+            if not without and self.services.model is not None:
+                hour.used = max(0, hour.used - ANSWER_TOKENS + _cost(answer))
         return answer
 
 

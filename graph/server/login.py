@@ -195,7 +195,7 @@ class LoginMiddleware:
         for key in budgets:
             self._backoff.remove_failure(key)
         self._backoff.clear(next(iter(budgets)))
-        await to_thread.run_sync(self._users.note_login, user, network(request.client.host if request.client else ""))
+        await to_thread.run_sync(self._users.note_login, user, network(request.client))
         return self._start_login(request, user)
 
     def _budgets(self, request: Request, name: str) -> dict[str, tuple[int, float]]:
@@ -207,7 +207,7 @@ class LoginMiddleware:
         user = self._users.named(name)
         if user is not None and hmac.compare_digest(proof.encode(), _proof(user, browser).encode()):
             return {f"user {user.id} in browser {browser}": (FREE_OF_NAME, MAX_WAIT)}
-        by_name, by_address = f"name {name.strip().casefold()}", network(request.client.host if request.client else "")
+        by_name, by_address = f"name {name.strip().casefold()}", network(request.client)
         return {
             f"{by_name} from {by_address}": (FREE_OF_NAME, MAX_WAIT),
             by_address: (FREE_OF_ADDRESS, MAX_WAIT),
@@ -239,8 +239,7 @@ class LoginMiddleware:
         return response
 
     def _form(self, message: str, status: int, headers: dict[str, str] | None = None) -> Response:
-        page = render("login.html", message=message)
-        return HTMLResponse(page, status, headers)
+        return HTMLResponse(render("login.html", message=message), status, headers)
 
 
 def _ask_to_log_in(request: Request) -> Response:

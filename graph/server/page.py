@@ -66,7 +66,8 @@ class Page(gr.Blocks):
 
         Of what it left out, Gradio would build each component anew to change nothing: a sixth of a second an answer.
         """
-        named = {block._id for block in predictions} if _is_update(predictions) else set()
+        is_update = isinstance(predictions, dict) and all(isinstance(key, Block) for key in predictions)
+        named = {block._id for block in predictions} if is_update else set()
         part = copy(block_fn)
         part.outputs = [block for block in block_fn.outputs if block._id in named]
         if not named or len(part.outputs) != len(named):
@@ -87,10 +88,6 @@ class Page(gr.Blocks):
             [["replace", [], value]] if isinstance(value, dict) and isinstance(part, list) and part else part
             for value, part in zip(whole, sent, strict=True)
         ]
-
-
-def _is_update(predictions: object) -> bool:
-    return isinstance(predictions, dict) and all(isinstance(key, Block) for key in predictions)
 
 
 def mount_page(page: gr.Blocks, uploads: Path, most_upload_bytes: int) -> FastAPI:

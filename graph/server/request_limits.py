@@ -5,9 +5,11 @@ import math
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -16,6 +18,7 @@ from starlette.formparsers import MultiPartException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memory import read_table
 from memory.exporting import downloads
 
 BURST, PER_SECOND = 2000, 50.0
@@ -44,27 +47,16 @@ MAX_QUEUED = 32
 MAX_UPLOADS = 50
 """Uploads of one user that may wait to be imported."""
 
-NO_ROOM = "There is no room for this file on the disk of the computer on which Memoir runs. Make room, then try again."
-
-OVER_QUOTA = "You may store {} MB, and there is no room left for this file. Forget some memories, or wait an hour."
-
-TOO_MANY_UPLOADS = "At most {} uploads can wait to be imported. Import one of them, or wait an hour."
-
 UPLOAD, FILE = "/gradio_api/upload", "/gradio_api/file"
 
-PAGE_ROUTES = frozenset(
-    ["", *"assets config favicon.ico gradio_api manifest.json pwa_icon robots.txt static svelte theme.css".split()]
-)
-API_ROUTES = frozenset(
-    "api app_id call cancel file heartbeat info login_check mcp openapi.json queue reset run startup-events theme.css "
-    "token upload upload_progress user".split()
-)
-"""What the page and programs use of Gradio, by the first parts of the path. Other routes of Gradio would keep copies of
-what is said (`deep_link`), take files (`process_recording`) or fetch from other servers (`proxy=`)."""
+_TABLE = read_table(__file__)
+REFUSALS: Mapping[str, str] = _TABLE["refusals"]
+PAGE_ROUTES, API_ROUTES = frozenset(_TABLE["routes"]["page"]), frozenset(_TABLE["routes"]["api"])
 
 
-def network(address: str) -> str:
+def network(client: Sequence[Any] | None) -> str:
     """What counts as one client: an IPv4 address, or the /64 of an IPv6 address, which one household has to itself."""
+    address = str(client[0]) if client else ""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -159,8 +151,7 @@ class RequestLimits:
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers, path = Headers(scope=scope), str(scope["path"])
-        client = scope.get("client")
-        if not self._budget.take(network(client[0] if client else "")):
+        if not self._budget.take(network(scope.get("client"))):
             wait = {"Retry-After": str(math.ceil(1 / PER_SECOND))}
             return PlainTextResponse("Too many requests. Wait a moment and try again.", 429, wait)
         if self._hosts is not None and _host(headers.get("host", "")) not in self._hosts:
@@ -179,6 +170,7 @@ class RequestLimits:
         return SHORT.get(path, self._most_upload if path.startswith(UPLOAD) else MAX_BODY_BYTES)
 
 
+@dataclass(frozen=True, slots=True)
 class FileLimits:
     """Middleware before one user's page, whose uploads and downloads are in `folder`.
 
@@ -186,21 +178,12 @@ class FileLimits:
     downloads, and limits the uploads: their number, and the MiB that they and the user's bank take.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        folder: Path,
-        served: Collection[Path],
-        most_uploads: int = MAX_UPLOADS,
-        bank: Path | None = None,
-        most_megabytes: int | None = None,
-    ) -> None:
-        self._app = app
-        self._most_uploads = most_uploads
-        self._bank = bank
-        self._most_megabytes = most_megabytes
-        self._folder = folder
-        self._served = frozenset(served)
+    app: ASGIApp
+    folder: Path
+    served: Collection[Path]
+    most_uploads: int = MAX_UPLOADS
+    bank: Path | None = None
+    most_megabytes: int | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse other files and further uploads; pass on everything else."""
@@ -212,39 +195,39 @@ class FileLimits:
         elif path.startswith(UPLOAD) and (full := self._is_full(int(Headers(scope=scope).get("content-length", 0)))):
             await PlainTextResponse(full, 507)(scope, receive, send)
         elif path.startswith(UPLOAD):
-            left, refusal = self._most_uploads - self._waiting(), TOO_MANY_UPLOADS.format(self._most_uploads)
+            left, refusal = self.most_uploads - self._waiting(), REFUSALS["too_many_uploads"].format(self.most_uploads)
             if left > 0:
-                await self._app(scope, _limit_parts(scope, receive, left, refusal), send)
+                await self.app(scope, _limit_parts(scope, receive, left, refusal), send)
                 return
             await PlainTextResponse(refusal, 413)(scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
 
     def _serves(self, asked: str) -> bool:
         if "\0" in asked or not asked.startswith("=/"):
             return False
         file = Path(asked[1:])
-        if file in self._served:
+        if file in self.served:
             return ".." not in file.parts
         # Resolved, so that neither ".." nor a link leads out of the folder.
         file = file.resolve()
-        return file.is_relative_to(self._folder.resolve() / downloads.FOLDER)
+        return file.is_relative_to(self.folder.resolve() / downloads.FOLDER)
 
     def _is_full(self, size: int) -> str:
         """Why there is no room for an upload; nothing if there is."""
-        there = next(each for each in (self._folder, *self._folder.parents) if each.exists())
+        there = next(each for each in (self.folder, *self.folder.parents) if each.exists())
         if size > shutil.disk_usage(there).free:
-            return NO_ROOM
-        if self._most_megabytes is None:
+            return REFUSALS["no_room"]
+        if self.most_megabytes is None:
             return ""
-        for path in filter(None, (*self._folder.rglob("*"), self._bank)):
+        for path in filter(None, (*self.folder.rglob("*"), self.bank)):
             with suppress(FileNotFoundError):  # deleted meanwhile
                 size += path.stat().st_size if path.is_file() else 0
-        return OVER_QUOTA.format(f"{self._most_megabytes:,}") if size > self._most_megabytes * 2**20 else ""
+        return REFUSALS["over_quota"].format(self.most_megabytes) if size > self.most_megabytes * 2**20 else ""
 
     def _waiting(self) -> int:
-        made = self._folder / downloads.FOLDER
-        return sum(1 for path in self._folder.rglob("*") if path.is_file() and not path.is_relative_to(made))
+        made = self.folder / downloads.FOLDER
+        return sum(1 for path in self.folder.rglob("*") if path.is_file() and not path.is_relative_to(made))
 
 
 def _limit_parts(scope: Scope, receive: Receive, most: int, refusal: str) -> Receive:

@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
@@ -37,6 +37,7 @@ from graph.server.request_limits import RequestLimits
 from graph.server.user_pages import BuildPage, PageOpener, UserPages
 from graph.settings import Settings
 from graph.tab.personas import import_sample
+from memory import read_table
 from memory.bank.bank import Bank
 from memory.cli.program import OWN_FILES_ONLY
 from memory.embedding.embedder import shared
@@ -53,22 +54,11 @@ HEADER_SECONDS = 10.0
 CLEAN_UP_SECONDS, KEEP_SECONDS = 600.0, 3600.0
 """Seconds between two clean-ups, and how long a file is kept. An upload that broke off is a file like any other."""
 
-# Gradio's page has scripts and styles in its HTML and builds functions from text (the `js` of events, plots).
-POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; object-src 'none'; base-uri 'self'; "
-    "form-action 'self'; frame-ancestors {frames}"
-)
-
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # "no-referrer" would take the origin from the login form, too
-}
-"""What browsers are told besides `POLICY`: nothing from other sites."""
+HEADERS: Mapping[str, str] = read_table(__file__)["headers"]
+"""What browsers are told: nothing comes from other sites, and only those in `frames` may show the page."""
 
 SAME_FOR_EVERYBODY = ("/assets/", "/static/", "/svelte/")
 """Gradio's own files: a phone need not load them again with each page."""
-
 
 ROUTE_DEPTH = 3
 """Parts of a path that are named: those after them may be names of files and of events."""
@@ -149,7 +139,7 @@ def finished(app: ASGIApp, frames: str, note: Callable[[Scope, int, float], None
 
     All but Gradio's own files is kept out of caches. The origins in `frames` may show the app in a frame.
     """
-    added = HEADERS | {"Content-Security-Policy": POLICY.format(frames=frames or "'none'")}
+    added = {name: text.format(frames=frames or "'none'") for name, text in HEADERS.items()}
     if not frames:
         added["X-Frame-Options"] = "DENY"  # for browsers that do not know frame-ancestors
 
