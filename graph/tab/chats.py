@@ -22,6 +22,7 @@ from memory.dates.expressions import last_moment
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
 from memory.formatting import format_day
+from memory.tab.parts import TEXTS
 from memory.types import Persona, Session, Turn, TurnDraft
 
 FORGOTTEN = 0
@@ -239,11 +240,5 @@ def explain_as_of(bank: Bank, persona: Persona | None, as_of: str | None) -> str
     if persona is None or not as_of:
         return ""
     day, period = parse_as_of(as_of), bank.time_range(persona.id)
-    if period is not None and period.end.date() == day.date():
-        meaning = (
-            f"This history ends on {format_day(period.end)}, so questions are answered as of that day: “last week” is "
-            "the week before it."
-        )
-    else:
-        meaning = f"Questions are answered as of {format_day(day)}. What was said later is ignored."
-    return f"{meaning} Clear the date to ask as of now."
+    is_end = period is not None and period.end.date() == day.date()
+    return TEXTS["as_of"]["end" if is_end else "day"].format(format_day(day))

@@ -12,15 +12,15 @@ import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Answer
-from graph.state import Note, Reading
+from graph.state import Reading
 from graph.tab.messages import Chat, PastAnswer
 from graph.understanding.times import moment_of
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_time
-from memory.formatting import STORE_NAMES, clip, format_count, format_day, memory_date
+from memory.formatting import STORE_NAMES, clip, format_day, memory_date
 from memory.search.scoring import FACTORS
 from memory.tab.memory_card import render_memory, render_sources
-from memory.tab.parts import PRIVATE, TEXTS, Update, empty_state, hint, new_figure, render, table
+from memory.tab.parts import PRIVATE, TEXTS, Update, empty_state, hint, look, new_figure, render, table
 from memory.types import STORES, Hit, Memory
 
 if TYPE_CHECKING:
@@ -96,9 +96,7 @@ class TracePanel:
         with gr.Accordion("How I remembered", open=False, elem_classes="memoir-trace", elem_id="how") as panel:
             self.summary = gr.HTML(padding=False)
             with gr.Row():
-                self.classes = gr.Label(
-                    label="Kind of memory asked for", show_heading=False, num_top_classes=5, visible=False
-                )
+                self.classes = gr.Label(**look("how-classes"))
                 self.plot = gr.Plot(label="Candidates over time", visible=False)
             self.candidates = table("how-candidates")
             self.candidate = gr.HTML(padding=False, elem_id="how-one")
@@ -144,47 +142,37 @@ class TracePanel:
 
 def render_summary(answer: Answer) -> Markup:
     """Render in a sentence or two how many memories were found and read, and which times were asked about."""
-    if not answer.hits:
-        return hint("This message needed no search.")
-    kept = sum(hit.kept for hit in answer.hits)
     counts = Counter(hit.memory.store for hit in answer.hits)
-    stores = ", ".join(f"{STORE_NAMES[s].lower()}: {counts[s]}" for s in STORES if counts[s])
-    searched = f"{format_count(len(answer.hits), 'candidate')} ({stores}), {kept} of them read."
-    if not answer.window:
-        return hint(f"{searched} The question names no date.")
-    times = "; ".join(f"“{w.text}” {'means' if w.sure else 'may mean'} {describe_time(w)}" for w in answer.window)
-    return hint(f"{searched} {times}.")
+    return hint(render("answer_search.html", answer=answer, counts=counts, describe_time=describe_time))
 
 
 def candidate_rows(answer: Answer) -> list[Row]:
     """A row for each candidate in the order of reading: its scores, its note and what came of it."""
     cited = {c.memory.id: c.number for c in answer.reading.citations}
-    notes = {n.memory.id: n for n in reversed(answer.reading.notes)}
+    notes = {n.memory.id: f"{n.relevance:.0%}: {clip(n.quote, 60)}" for n in reversed(answer.reading.notes)}
     return [_candidate_row(rank, hit, notes, cited) for rank, hit in enumerate(answer.hits, 1)]
 
 
-def _candidate_row(rank: int, hit: Hit, notes: Mapping[int, Note], cited: Mapping[int, int]) -> Row:
-    memory, first_rank = hit.memory, int(hit.scores.get("found", rank))
-    note = notes.get(memory.id)
+def _candidate_row(rank: int, hit: Hit, notes: Mapping[int, str], cited: Mapping[int, int]) -> Row:
+    memory, found = hit.memory, int(hit.scores.get("found", rank))
     factors = (f"{f.label} +{gain:.2f}" for name, f in FACTORS.items() if (gain := hit.scores.get(name, 0.0)) >= 0.005)
     outcome = "read" if hit.kept else hit.why
     return [
         memory.id,
-        str(rank) if first_rank == rank else f"{rank} (was {first_rank})",
+        str(rank) if found == rank else f"{rank} (was {found})",
         STORE_NAMES[memory.store],
         f"{memory_date(memory)} — {clip(memory.text, 140)}",
         *(round(hit.scores.get(name, 0.0), 2) for name in ("lexical", "dense", "fused", "class", "rerank")),
         ", ".join(factors),
-        f"{note.relevance:.0%}: {clip(note.quote, 60)}" if note else "",
+        notes.get(memory.id, ""),
         f"cited [{cited[memory.id]}]" if memory.id in cited else outcome,
     ]
 
 
 def note_rows(answer: Answer) -> list[Row]:
     """A row for each note, the most relevant first."""
-    notes = answer.reading.notes[:MAX_NOTES]
     rows: list[Row] = []
-    for note in notes:
+    for note in answer.reading.notes[:MAX_NOTES]:
         memory, text = note.memory, f"{note.quote} — {note.says}" if note.says else note.quote
         origin = " · ".join(filter(None, [memory.speaker, format_day(memory.said_at) or memory_date(memory)]))
         rows.append([f"{note.relevance:.0%}", clip(text, 160), origin])

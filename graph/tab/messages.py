@@ -17,10 +17,7 @@ SEND, STOP = "Send", "Stop"
 NO_REPLY = ("No reply", "Your message is kept.")
 AS_BEFORE = "For the same reason as before."
 WITHOUT_MODEL, NOTE = "Answered without the chat model", "Note"
-OTHER_SCRIPT = (
-    "This is found again by its words alone. Choose “Search by meaning in: 100 languages” in the settings, and it is "
-    "found by its meaning, too."
-)
+OTHER_SCRIPT = TEXTS["notices"]["other_script"]
 """Said once in a chat in whose letters the encoder knows no words."""
 
 EDIT_MESSAGE = "window.editMessage = (message) => trigger('edit', { message });"

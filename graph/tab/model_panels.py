@@ -21,7 +21,7 @@ from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
-from memory.tab.parts import PRIVATE, TEXTS, UNCHANGED, Update, hint, look
+from memory.tab.parts import PRIVATE, TEXTS, UNCHANGED, Update, hint, look, render
 
 GIB = 2**30
 
@@ -34,12 +34,6 @@ WHILE_INDEXING = "Until all memories are indexed anew, those left are found by t
 
 
 UNNAMED = ModelName("none")
-ABOUT_FILE = (
-    "A GGUF file, as ~/models/Qwen3-4B-Q4_K_M.gguf; with a GPU, also a folder or repository of Hugging Face. {}."
-)
-ABOUT_ADDRESS = "Of a server that speaks OpenAI's protocol, as http://127.0.0.1:11434/v1"
-ABOUT_KEY = "If it wants one. It is kept in memory until Memoir stops, and never stored."
-
 PLACES = [("No model", "none"), ("On this computer", "file"), ("A server", "server"), ("Hosted", "openai")]
 """Where a chat model may run; those on this computer are the names `gguf:` and `hf:`."""
 
@@ -62,14 +56,14 @@ class ModelPanel:
     def _build(self) -> None:
         with gr.Accordion("Model", open=False, elem_classes="memoir-over", elem_id="model-panel") as panel:
             self.place = gr.Radio(PLACES, value=NONE, label="Where it runs", elem_id="model-place")
-            named: dict[str, Any] = {"allow_custom_value": True, "visible": False}
-            self.file = gr.Dropdown([], info=ABOUT_FILE.format(say_what_fits()), **named, **look("model-file"))
+            about = TEXTS["places"]["file"].format(say_what_fits())
+            self.file = gr.Dropdown([], info=about, **look("model-file"))
             self.quantization = gr.Dropdown(
                 list(get_args(Quantization)), value=self.configured.quantization, **look("model-quantization")
             )
-            self.address = gr.Dropdown([], label="Address", info=ABOUT_ADDRESS, elem_id="model-address", **named)
-            self.model = gr.Dropdown([], label="Model", elem_id="model", **named)
-            self.key = gr.Textbox(info=ABOUT_KEY, **look("model-key"))
+            self.address = gr.Dropdown([], **look("model-address"))
+            self.model = gr.Dropdown([], **look("model"))
+            self.key = gr.Textbox(**look("model-key"))
             with gr.Row(elem_classes="memoir-actions"):
                 use = gr.Button("Use", variant="primary", size="sm", min_width=90, elem_id="model-use")
                 test = gr.Button("Test", size="sm", min_width=90, elem_id="model-test")
@@ -112,7 +106,8 @@ class ModelPanel:
         return {self.name: name, self.place: place, **self._fields(place, named), self.status: hint(text)}
 
     def _fields(self, place: str, named: ModelName = UNNAMED) -> Update:
-        model, address, is_file = named.model, named.address, place == "file"
+        model, address = named.model, named.address
+        is_file, is_hosted = place == "file", place in ("server", "openai")
         files = find_files() if is_file else []
         file = model if is_file and model else next(iter(files), None)
         return {
@@ -120,10 +115,8 @@ class ModelPanel:
             self.quantization: gr.Dropdown(visible=is_file),
             self.unload: gr.Button(visible=is_file),
             self.address: gr.Dropdown([address] if address else [], value=address or None, visible=place == "server"),
-            self.model: gr.Dropdown(
-                [model] if model else [], value=model or None, visible=place in ("server", "openai")
-            ),
-            self.key: gr.Textbox("", visible=place in ("server", "openai")),
+            self.model: gr.Dropdown([model] if model else [], value=model or None, visible=is_hosted),
+            self.key: gr.Textbox("", visible=is_hosted),
         }
 
     async def show_fields(self, place: str) -> Update:
@@ -223,16 +216,9 @@ def describe_model(name: str, quantization: Quantization) -> str:
     if not isinstance(model, LocalModel):
         return TEXTS["destinations"][named.kind].format(address=named.address)
     weights = model.weights
-    need, free = weights.memory_need(), weights.free_bytes
-    loading = f"; {_gib(need.loading)} while it loads" if need.loading > need.weights else ""
-    parts = f"{_gib(need.weights)} weights, {_gib(need.cache)} for {need.context:,} tokens{loading}"
-    size = f"{need.parameters:,} parameters in {weights.precision}"
-    state = "Loaded" if weights.loaded else "Not loaded yet"
-    disk = f", {_gib(weights.path.stat().st_size)} on disk," if isinstance(weights, GgufWeights) else ""
-    text = f"{state}: {size}{disk} need {_gib(need.total)} ({parts}); {_gib(free)} are free."
-    if need.parameters < LEAST_PARAMETERS:
-        text = f"This model is too small to talk with: it makes up much of what it says. {text}"
-    return text if weights.loaded or need.total <= free else f"{text} There is not enough memory."
+    sizes = {"need": weights.memory_need(), "free": weights.free_bytes, "least": LEAST_PARAMETERS, "size": _gib}
+    disk = weights.path.stat().st_size if isinstance(weights, GgufWeights) else 0
+    return render("model_status.html", weights=weights, disk=disk, **sizes)
 
 
 def _gib(size: int) -> str:

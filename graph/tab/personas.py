@@ -131,12 +131,7 @@ class NewPersonaPanel:
         self.bank = bank
         self.created: gr.State = gr.State(None)
         self.name = gr.Textbox(label="Name", max_length=80, elem_id="persona-name")
-        self.description = gr.Textbox(
-            label="Description",
-            lines=2,
-            max_length=2000,
-            info="Who this persona is, for example: a friend from university.",
-        )
+        self.description = gr.Textbox(**look("persona-description"))
         self.manner = gr.Dropdown(list(MANNERS), value="plain", label="Tone")
         self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="persona-proactive")
         self.apart = gr.Checkbox(False, label=APART, info=APART_INFO, elem_id="persona-apart")
