@@ -13,6 +13,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import argparse
 import sys
 from functools import partial
+from typing import Any
 
 import gradio as gr
 from starlette.applications import Starlette
@@ -72,13 +73,11 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="app.py", description="Memoir in the browser.")
     parser.add_argument("--auth", action="store_true", help="let several users log in, each with a bank of their own")
     parser.add_argument("--demo", action="store_true", help="let anyone in, each with a bank that is deleted later")
-    arguments = parser.parse_args(argv)
+    chosen: dict[str, Any] = {name: True for name, is_chosen in vars(parser.parse_args(argv)).items() if is_chosen}
 
-    def run() -> int:
-        settings = EvalSettings()
-        settings = settings.model_copy(update={name: True for name, chosen in vars(arguments).items() if chosen})
+    def run() -> None:
+        settings = EvalSettings(**chosen)
         serve(settings, partial(build_page, settings))
-        return 0
 
     return run_command(run)
 

@@ -84,11 +84,7 @@ def _values(answer: Answer) -> Mapping[str, object]:
     """The answer, its sources, and its trace, as `--json` prints them."""
     reading = answer.reading
     return {
-        "answer": reading.answer,
-        "abstained": reading.abstained,
-        "reason": reading.reason,
-        "by": reading.by,
-        "notice": reading.notice,
+        **{name: getattr(reading, name) for name in ("answer", "abstained", "reason", "by", "notice")},
         "citations": [
             {
                 "number": c.number,
