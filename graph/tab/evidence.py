@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 SHOW_ANSWER = "window.showSources = (answer) => trigger('select', { answer });"
 """Lets screen.js ask for the sources of an earlier answer, whose citation was clicked."""
 
-ABSTENTIONS: Mapping[str, str] = TEXTS["abstentions"]
-"""Why there is no answer, in a sentence."""
+NO_READING = Reading("")
+"""That of an answer which was given before."""
 
 MAX_NOTES = 5
 """Notes shown; those after the most relevant ones add little."""
@@ -44,22 +44,14 @@ Row = list[str | int | float]
 
 
 def render_sources_of(
-    bank: Bank, persona_id: int, number: int, answer: PastAnswer, reading: Reading | None = None
+    bank: Bank, persona_id: int, number: int, answer: PastAnswer, reading: Reading = NO_READING
 ) -> Markup:
     """Render the sources of an answer, or why it has none; the `reading` is that of the answer just given."""
-    by_id = still_remembered(bank, persona_id, [answer])
-    cards = [
-        {
-            "number": n,
-            "memory": by_id[memory_id],
-            "quote": quote or clip(by_id[memory_id].text),
-            "conversation": render_sources(bank, by_id[memory_id]),
-        }
-        for n, memory_id, quote in answer.cited
-        if memory_id in by_id
-    ]
-    reason = _explain_no_sources(answer, reading)
-    return render("answer_sources.html", question=answer.question, number=number, cards=cards, reason=reason)
+    known = still_remembered(bank, persona_id, [answer])
+    cited = [(n, known[memory_id], quote) for n, memory_id, quote in answer.cited if memory_id in known]
+    cards = [(*each, render_sources(bank, each[1])) for each in cited]
+    why = {"has_cited": bool(answer.cited), "reading": reading, "why": TEXTS["abstentions"].get(reading.reason or "")}
+    return render("answer_sources.html", question=answer.question, number=number, cards=cards, **why)
 
 
 def still_remembered(bank: Bank, persona_id: int | None, answers: Sequence[PastAnswer]) -> dict[int, Memory]:
@@ -74,14 +66,6 @@ def render_last_sources(bank: Bank, chat: Chat) -> Markup:
     if chat.persona_id is None or not chat.answers:
         return empty_state("No answer yet", "The lines that an answer relies on are shown here.")
     return render_sources_of(bank, chat.persona_id, len(chat.answers), chat.answers[-1])
-
-
-def _explain_no_sources(answer: PastAnswer, reading: Reading | None) -> Markup:
-    if answer.cited:
-        return empty_state("No sources", "This answer cites no line that is still remembered.")
-    if reading is not None and reading.abstained:
-        return empty_state("No sources", ABSTENTIONS[reading.reason] if reading.reason else "No memory answers this.")
-    return empty_state("No sources needed", "No memory was used for this reply.")
 
 
 class TracePanel:

@@ -172,10 +172,7 @@ class ModelPanel:
             if not is_named(name or NONE):
                 raise MemoirError("Choose a chat model first.")
             trial = try_out(chat_model(name or NONE, quantization=quantization))
-            context = f"{trial.context:,} tokens of context" if trial.context else "unknown context length"
-            schema = "follows" if trial.keeps_schema else "does not follow"
-            speed = f"First token after {trial.first_token_s:.2f} s, {trial.tokens_per_s:,.1f} tokens/s"
-            yield {self.status: hint(f"{speed}, {context}; {schema} a JSON schema.")}
+            yield {self.status: hint(render("model_trial.html", trial=trial))}
         except MemoirError as error:
             yield {self.status: hint(f"The test failed: {error}")}
             raise
