@@ -404,7 +404,7 @@ def test_what_is_full_of_memories_or_of_bytes_stores_no_more_but_forgets(tmp_pat
         bank = Bank(path, quota)
         with pytest.raises(BankUnavailable, match=said):
             bank.add_memories(1, [MemoryDraft("event", "One more gull.")])
-        bank.rename_persona(1, f"Ida {quota.memories}")
+        bank.change_persona(1, name=f"Ida {quota.memories}")
         assert forget_memories(bank, 1, [bank.memories(1, limit=1)[0].id]).residue == 0
     assert Bank(path).counts(1)["event"] == 1998
 

@@ -349,7 +349,7 @@ def test_a_new_chat_says_what_was_planned_for_the_next_days_unless_it_may_not(se
     assert list(coming_up(services, iris, now)) == ["Saturday: You see the dentist."]
     assert list(coming_up(services, iris, now + timedelta(days=5))) == []
     assert "1 conversation, 26 November 2026." in describe_persona(services, iris)
-    bank.set_proactive(iris.id, proactive=False)
+    bank.change_persona(iris.id, proactive=False)
     assert "Coming up" not in describe_persona(services, bank.persona(iris.id))
 
 

@@ -162,12 +162,12 @@ def test_what_the_persona_said_itself_and_what_is_a_mere_fact_are_not_brought_up
 
 def test_a_persona_can_have_it_off_and_on_again(quill):
     bank = quill.services.bank
-    silent = bank.set_proactive(quill.persona.id, proactive=False)
+    silent = bank.change_persona(quill.persona.id, proactive=False)
     assert bank.persona(silent.id) == silent
     answer = quill.again(persona=silent).say(FEELING, remember=False)
     assert answer.reading.citations == ()
     assert "bringing up memories is off for this persona" in traced(answer)
-    assert bank.set_proactive(silent.id, proactive=True) == quill.persona
+    assert bank.change_persona(silent.id, proactive=True) == quill.persona
 
 
 @pytest.mark.parametrize("name", ["warm", "playful", "formal"])
@@ -200,7 +200,7 @@ def test_a_question_brings_nothing_up_beside_its_answer(quill):
 
 def test_a_persona_that_is_not_there_cannot_be_switched(services):
     with pytest.raises(MemoirError):
-        services.bank.set_proactive(99, proactive=False)
+        services.bank.change_persona(99, proactive=False)
 
 
 def test_a_long_chat_of_long_messages_brings_a_memory_up_like_any_other(quill):

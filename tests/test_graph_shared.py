@@ -77,7 +77,7 @@ def test_a_later_fact_told_to_another_is_the_one_that_holds(talks: tuple[Any, An
 def test_what_is_kept_apart_answers_from_its_own_chats_only(talks: tuple[Any, Any]) -> None:
     lena, memoir = talks
     bank = memoir.services.bank
-    bank.keep_apart(lena.persona.id, kept_apart=True)
+    bank.change_persona(lena.persona.id, kept_apart=True)
     assert "flowerpot" not in memoir.say("Where is the spare key?").reading.answer
     memoir.say("My locker code is 4417.")
     assert "4417" not in lena.again(chat_id="l2", now=memoir.now).say("What is my locker code?").reading.answer
@@ -86,7 +86,7 @@ def test_what_is_kept_apart_answers_from_its_own_chats_only(talks: tuple[Any, An
 
 def test_what_a_persona_said_itself_is_not_known_to_another(marlow: Any, at: Any) -> None:
     bank = marlow.services.bank
-    bank.keep_apart(marlow.persona.id, kept_apart=False)
+    bank.change_persona(marlow.persona.id, kept_apart=False)
     memoir = marlow.again(persona=bank.create_persona(PersonaDraft("Memoir", kept_apart=False)), chat_id="m")
     assert isinstance(memoir.now, datetime)
     answer = memoir.say("Who did I repair the canoe with?").reading

@@ -118,7 +118,7 @@ def test_memories_are_handed_out_in_the_order_asked_for(bank, ana):
 
 def test_a_persona_is_renamed_and_keeps_what_it_knows(bank, ana):
     bank.add_memories(ana.id, [MemoryDraft("profile", "Likes fog")])
-    assert bank.rename_persona(ana.id, "  Anabela\x00  Reis ").name == "Anabela Reis"
+    assert bank.change_persona(ana.id, name="  Anabela\x00  Reis ").name == "Anabela Reis"
     assert bank.persona("anabela reis").id == ana.id
     assert [m.text for m in bank.memories(ana.id)] == ["Likes fog"]
 
@@ -127,7 +127,7 @@ def test_a_persona_is_renamed_and_keeps_what_it_knows(bank, ana):
 def test_a_persona_is_not_given_an_empty_name_nor_that_of_another(bank, ana, number, name):
     bank.create_persona(PersonaDraft("Bo"))
     with pytest.raises(MemoirError):
-        bank.rename_persona(number, name)
+        bank.change_persona(number, name=name)
     assert [p.name for p in bank.personas()] == ["Ana", "Bo"]
 
 
@@ -188,11 +188,11 @@ def test_two_threads_writing_at_once_lose_nothing(bank, ana):
 
 def test_the_card_of_a_persona_is_edited_and_the_rest_of_it_stays(bank, ana):
     texts = {"description": " A beekeeper. ", "scenario": "A\x00 garden.", "first_message": "Hello.", "examples": ""}
-    edited = bank.edit_card(ana.id, **texts)
+    edited = bank.change_persona(ana.id, **texts)
     assert edited == replace(ana, description="A beekeeper.", scenario="A garden.", first_message="Hello.")
     assert bank.persona(ana.id) == edited
     with pytest.raises(MemoirError, match="There is no persona 99"):
-        bank.edit_card(99, **texts)
+        bank.change_persona(99, **texts)
 
 
 def test_a_bank_of_a_later_version_is_refused_and_left_alone(bank, ana):

@@ -127,9 +127,9 @@ def test_a_digest_is_the_same_everywhere(lived):
 
 
 CHANGES = {
-    "rename": lambda bank: bank.rename_persona(1, "Ida"),
-    "card": lambda bank: bank.edit_card(1, description="a", scenario="b", first_message="c", examples="d"),
-    "apart": lambda bank: bank.keep_apart(1, kept_apart=True),
+    "rename": lambda bank: bank.change_persona(1, name="Ida"),
+    "card": lambda bank: bank.change_persona(1, description="a", scenario="b", first_message="c", examples="d"),
+    "apart": lambda bank: bank.change_persona(1, kept_apart=True),
     "title": lambda bank: change_chat(bank, bank.sessions(1)[0], title="Other"),
     "continued": lambda bank: tell(bank, 1, "Porto", 3),
     "wrong": lambda bank: corrections.mark_wrong(bank, 1, bank.memories(1, store="world")[0].id),

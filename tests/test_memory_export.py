@@ -91,7 +91,7 @@ def test_the_card_of_a_persona_comes_back(marlow, other, tmp_path):
 
 @pytest.mark.parametrize("proactive", [True, False])
 def test_whether_a_persona_brings_memories_up_comes_back(marlow, other, tmp_path, proactive):
-    marlow.services.bank.set_proactive(marlow.persona.id, proactive=proactive)
+    marlow.services.bank.change_persona(marlow.persona.id, proactive=proactive)
     *_, theirs, file = moved(marlow, other, tmp_path)
     assert theirs.proactive is proactive
     assert ("proactive" in file.read_text(encoding="utf-8").splitlines()[0]) is not proactive

@@ -185,7 +185,7 @@ def test_a_persona_of_another_users_bank_is_neither_renamed_nor_deleted(tmp_path
     with pytest.raises(MemoirError):
         forget_selected(ben, [quirin], select_everything)
     with pytest.raises(MemoirError):
-        ben.rename_persona(quirin, "Mine")
+        ben.change_persona(quirin, name="Mine")
     assert [p.name for p in ann.personas()] == ["Ida", "Quirin"]
 
 

@@ -101,7 +101,7 @@ def test_what_is_kept_apart_neither_knows_nor_is_known(
     bank: Bank, lena: Persona, memoir: Persona, embedder: Embedder, apart: str
 ) -> None:
     bank.remember(memoir.id, [chat("b", JUNE, "I live in Porto.", "Nice.", learned=(home("Porto", JUNE),))])
-    bank.keep_apart(bank.persona(apart).id, kept_apart=True)
+    bank.change_persona(bank.persona(apart).id, kept_apart=True)
     (bicycle,) = (m.id for m in bank.memories(lena.id) if m.text == BIKE)
     assert BIKE not in found(bank, memoir, embedder)
     assert "I live in Porto." not in found(bank, lena, embedder, "Where do I live?")
@@ -113,7 +113,7 @@ def test_what_is_kept_apart_neither_knows_nor_is_known(
         corrections.mark_wrong(bank, memoir.id, bicycle)
     assert forget_memories(bank, memoir.id, [bicycle]).memories == 0
     assert bank.sources(memoir.id, bicycle) == []
-    bank.keep_apart(bank.persona(apart).id, kept_apart=False)
+    bank.change_persona(bank.persona(apart).id, kept_apart=False)
     assert found(bank, memoir, embedder)[0] == BIKE
     assert {e.action for e in journal.read(bank)} >= {"kept apart", "shared"}
 
@@ -182,7 +182,7 @@ def test_of_facts_told_to_several_the_latest_holds(
         assert "Lives in Porto" not in {m.text for m in known_facts(bank, persona.id, JULY)}
         assert "Lives in Porto" not in found(bank, persona, embedder, "Where do I live?")
         assert [m.text for m in facts_told(bank, persona.id, MAY)] == ["Lives in Porto"]
-    bank.keep_apart(memoir.id, kept_apart=True)
+    bank.change_persona(memoir.id, kept_apart=True)
     assert [m.text for m in facts_told(bank, lena.id, JULY)] == ["Lives in Porto"]
 
 

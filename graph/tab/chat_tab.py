@@ -247,12 +247,12 @@ class ChatTab:
     def set_proactive(self, chat: Chat, proactive: bool) -> None:
         """Keep whether the persona brings up memories on its own."""
         if chat.persona_id is not None:
-            self.bank.set_proactive(chat.persona_id, proactive=proactive)
+            self.bank.change_persona(chat.persona_id, proactive=proactive)
 
     def keep_apart(self, chat: Chat, apart: bool) -> None:
         """Keep the persona apart from the others, or no longer."""
         if chat.persona_id is not None:
-            self.bank.keep_apart(chat.persona_id, kept_apart=apart)
+            self.bank.change_persona(chat.persona_id, kept_apart=apart)
 
     def find_last_day(self, chat: Chat) -> str:
         """Return the last day of the history."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from memory.bank import journal, rows, schema
 from memory.bank.bank import Bank
-from memory.bank.connection import FAULTS, explain, has_log, is_fault, open_bank
+from memory.bank.connection import FAULTS, explain, has_log, is_fault, open_bank, read_version
 from memory.bank.unfinished import delete_unfinished, publish_new, unfinished_file
 from memory.embedding.embedder import installed
 from memory.errors import BankUnavailable, MemoirError, UnreadableFile
@@ -165,21 +165,11 @@ def inspect(path: Path, task: Task | None = None, *, refuse_foreign: bool = Fals
     task = task or Task()
     try:
         with closing(_open(path)) as conn, task.interruptible(conn):
-            (version,) = conn.execute("PRAGMA user_version").fetchone()
-            newest = schema.newest_version()
-            if version > newest:
-                raise MemoirError(
-                    f"{path} is a bank of version {version}; this Memoir reads up to {newest}. Update it."
-                )
-            if version and refuse_foreign and (foreign := schema.foreign_parts(conn)):
+            version = read_version(conn, path)
+            if refuse_foreign and (foreign := schema.foreign_parts(conn)):
                 raise UnreadableFile(
                     f"{path} holds what no Memoir made ({', '.join(foreign[:3])}), which could run when the bank is "
                     "read or written. Nothing was changed. Restore another backup"
-                )
-            if 0 < version < schema.FIRST_VERSION:
-                raise UnreadableFile(
-                    f"{path} is a bank of version {version}; this Memoir reads version {schema.FIRST_VERSION} and "
-                    "later. Export it with the Memoir that wrote it, and import the export."
                 )
             faults = [line for (line,) in conn.execute("PRAGMA integrity_check(5)") if line != "ok"]
             task.report(CHECKED)
@@ -191,7 +181,9 @@ def inspect(path: Path, task: Task | None = None, *, refuse_foreign: bool = Fals
             tables = ("personas", "sessions", "turns", "memories")
             counts = {table: int(conn.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables}
             task.report(1)
-            return BankSummary(int(version), **counts, size=path.stat().st_size)
+            return BankSummary(version, **counts, size=path.stat().st_size)
+    except BankUnavailable as fault:
+        raise UnreadableFile(str(fault)) from fault
     except FAULTS as fault:
         raise UnreadableFile(explain(path, fault)) from fault
 

@@ -19,7 +19,7 @@ from memory.bank import journal, rows
 from memory.bank.connection import BankFile
 from memory.bank.facts import add_memory
 from memory.bank.queries.memories import known_to, memories_by_id, persona_list, read_memories, visible_personas
-from memory.bank.sessions import change_persona, find_or_create_persona, record_sessions, store_session
+from memory.bank.sessions import find_or_create_persona, record_sessions, store_session
 from memory.errors import BankUnavailable, MemoirError, UnknownMemory
 from memory.types import (
     NO_QUOTA,
@@ -119,53 +119,33 @@ class Bank(BankFile):
         with self.writing() as db:
             rows.choose(db.conn, name, value)
 
-    def keep_apart(self, persona_id: int, *, kept_apart: bool) -> Persona:
-        """Set whether a persona is kept apart from the others.
+    def change_persona(self, persona_id: int, **columns: str | bool) -> Persona:
+        """Change the name of a persona, texts of its card, or whether it is `proactive` or `kept_apart`.
 
-        Raises:
-            MemoirError: there is none of that number.
-        """
-        with self.writing() as db:
-            journal.record(db, "kept apart" if kept_apart else "shared", persona_id, {"personas": 1})
-            return change_persona(db, persona_id, kept_apart=int(kept_apart))
-
-    def set_proactive(self, persona_id: int, *, proactive: bool) -> Persona:
-        """Set whether a persona may bring up a memory that nobody asked for.
-
-        Raises:
-            MemoirError: there is none of that number.
-        """
-        with self.writing() as db:
-            return change_persona(db, persona_id, proactive=int(proactive))
-
-    def edit_card(self, persona_id: int, **texts: str) -> Persona:
-        """Give a persona another description, scenario, first message, picture or other examples, by these columns.
-
-        Raises:
-            MemoirError: there is none of that number.
-        """
-        with self.writing() as db:
-            edited = change_persona(db, persona_id, **{name: rows.clean(text).strip() for name, text in texts.items()})
-            journal.record(db, "edited", persona_id, {"personas": 1})
-            return edited
-
-    def rename_persona(self, persona_id: int, name: str) -> Persona:
-        """Give a persona another name; what was said keeps the names of its speakers.
+        What was said keeps the names of its speakers.
 
         Raises:
             MemoirError: the name is empty or taken, or there is no persona of that number.
         """
         with self.writing() as db:
-            cleaned = " ".join(rows.clean(name).split())
-            if not cleaned:
-                raise MemoirError("Give the persona a name. Nothing was changed.")
-            names = dict(db.conn.execute("SELECT id, name FROM personas"))
-            if cleaned.casefold() in {other.casefold() for number, other in names.items() if number != persona_id}:
-                raise MemoirError(f"There is already a persona called {cleaned}. Choose another name.")
-            renamed = change_persona(db, persona_id, name=cleaned)
-            if cleaned != names[persona_id]:
-                journal.record(db, "renamed", persona_id, {"personas": 1})
-            return renamed
+            changes = {name: rows.clean(v).strip() if isinstance(v, str) else int(v) for name, v in columns.items()}
+            if "name" in changes:
+                changes["name"] = name = " ".join(str(changes["name"]).split())
+                others = db.conn.execute("SELECT name FROM personas WHERE id <> ?", (persona_id,))
+                if not name:
+                    raise MemoirError("Give the persona a name. Nothing was changed.")
+                if name.casefold() in {other.casefold() for (other,) in others}:
+                    raise MemoirError(f"There is already a persona called {name}. Choose another name.")
+            sets = ", ".join(f"{column} = :{column}" for column in changes)
+            query = f"UPDATE personas SET {sets} WHERE id = :id RETURNING *"
+            changed = [rows.persona(row) for row in db.query(query, {**changes, "id": persona_id})]
+            if not changed:
+                raise MemoirError(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
+            apart = "kept apart" if changed[0].kept_apart else "shared"
+            action = {"name": "renamed", "kept_apart": apart}.get(next(iter(changes)), "edited")
+            if "proactive" not in changes:
+                journal.record(db, action, persona_id, {"personas": 1})
+            return changed[0]
 
     # --- writing
 

@@ -106,7 +106,8 @@ class BankFile:
     def _connection(self) -> Iterator[Database]:
         """A connection that was kept, or a new one; it is kept for the next unless something failed."""
         db = self._reusable() or self._open()
-        try:
+        with ExitStack() as unless_kept:
+            unless_kept.callback(db.close)
             file = _file_id(self.path)
             yield db
             if db.conn.in_transaction:  # of a snapshot
@@ -114,11 +115,7 @@ class BankFile:
             with self._pool:
                 if self._keepers and file is not None:
                     self._idle.append((db, file))
-                    return
-        except BaseException:
-            db.close()
-            raise
-        db.close()
+                    unless_kept.pop_all()
 
     def _reusable(self) -> Database | None:
         """A kept connection to the file that is there now; None if there is none."""
@@ -126,13 +123,11 @@ class BankFile:
             if not self._idle:
                 return None
             db, file = self._idle.pop()
-        try:
-            if file == _file_id(self.path) and _version(db.conn, self.path) == schema.newest_version():
+        with ExitStack() as unless_reusable:
+            unless_reusable.callback(db.close)
+            if file == _file_id(self.path) and read_version(db.conn, self.path) == schema.newest_version():
+                unless_reusable.pop_all()
                 return db
-        except BaseException:
-            db.close()
-            raise
-        db.close()
         return None
 
     def _open(self, *, anew: bool = False) -> Database:
@@ -185,7 +180,7 @@ def open_bank(path: Path, *, create: bool = True) -> Database:
         _use_write_ahead_log(db.conn)
         if version < schema.newest_version():
             with _transaction(db.conn):
-                version = _version(db.conn, path)  # again, under the lock: another process may have migrated since
+                version = read_version(db.conn, path)  # again, under the lock: another process may have migrated since
                 schema.upgrade(db, version)
     except BaseException:
         db.close()
@@ -244,13 +239,13 @@ def _connect(path: Path, mode: str) -> tuple[Database, int]:
         conn.execute("PRAGMA foreign_keys = ON")
         conn.execute("PRAGMA secure_delete = ON")
         conn.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-        return Database(conn), _version(conn, path)
+        return Database(conn), read_version(conn, path)
     except BaseException:
         conn.close()
         raise
 
 
-def _version(conn: sqlite3.Connection, path: Path) -> int:
+def read_version(conn: sqlite3.Connection, path: Path) -> int:
     """The version of a bank that this Memoir can read; 0 for an empty file."""
     # One statement, one view: another process may be making the tables.
     version, tables = conn.execute(
@@ -268,8 +263,8 @@ def _version(conn: sqlite3.Connection, path: Path) -> int:
         )
     if tables and not version:
         raise BankUnavailable(
-            f"{path} is a database, but not a Memoir bank. Nothing was changed. Move it away, or point "
-            "MEMOIR_HOME elsewhere."
+            f"{path} is a database, but not a Memoir bank. Nothing was changed. Use another file, or "
+            "point MEMOIR_HOME elsewhere."
         )
     return int(version)
 

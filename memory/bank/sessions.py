@@ -51,15 +51,6 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
     return made
 
 
-def change_persona(db: Database, persona_id: int, **columns: str | int) -> Persona:
-    """Change columns of a persona."""
-    query = f"UPDATE personas SET {', '.join(f'{name} = :{name}' for name in columns)} WHERE id = :id RETURNING *"
-    changed = list(db.query(query, {**columns, "id": persona_id}))
-    if not changed:
-        raise MemoirError(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
-    return rows.persona(changed[0])
-
-
 def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCounts:
     """Store a session, its turns, a dialogue memory for each, and what was learned from it."""
     draft = clean_draft(replace(draft, turns=tuple(t for t in draft.turns if _cites_nothing_lost(db, t))))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from memory.importers.reading.source import Source
@@ -27,8 +26,8 @@ CHUNK_BYTES = 1 << 24
 FEW_TEXTS = 8
 """Up to so many texts are found sooner one by one."""
 
-MAX_KEY_BYTES = 8
-"""Bytes of a text that are compared as one 64-bit number before the text is compared in full."""
+KEY_BYTES = 8
+"""The first bytes of a text, which are compared as one number before the text is compared in full."""
 
 
 def find_in_file(path: "Source", texts: Collection[str]) -> set[str]:
@@ -36,54 +35,42 @@ def find_in_file(path: "Source", texts: Collection[str]) -> set[str]:
     if not texts:
         return set()
     by_bytes = {text.encode()[:SEARCHED_BYTES]: text for text in texts}
-    search, overlap = _TextSearch(by_bytes), max(map(len, by_bytes)) - 1
+    single = {text for text in by_bytes if len(by_bytes) <= FEW_TEXTS or len(text) < KEY_BYTES}
+    many, overlap = _TextSearch(by_bytes.keys() - single), max(map(len, by_bytes)) - 1
     found: set[bytes] = set()
     with suppress(FileNotFoundError), path.open("rb") as file:  # a log is deleted with its last reader
         window = b""
         while chunk := file.read(CHUNK_BYTES):
             window = window[-overlap:] + chunk
-            found |= search.find_in(window)
+            found |= {text for text in single if text in window} | many.find_in(window)
     return {by_bytes[text] for text in found}
 
 
 class _TextSearch:
-    """Finds texts by their first two bytes, then by up to eight, then in full; few places pass each step.
+    """Finds texts by their first two bytes, then by all of their key, then in full; few places pass each step.
 
-    For `b"lamp"` and `b"lake"` in `b"a lake"`: the pair "la" occurs at 2, the four bytes there are "lake", found.
+    For `b"lamplight"` and `b"lake view"` in `b"a lake view"`: "la" occurs at 2, the eight bytes there are "lake vie".
     """
 
     def __init__(self, texts: Collection[bytes]) -> None:
-        self._all = frozenset(texts)
-        self._width = min(MAX_KEY_BYTES, *map(len, texts))
+        self._texts = frozenset(texts)
         self._lengths: dict[int, set[int]] = {}  # many texts may begin alike, but they have few lengths
-        self._is_start = np.zeros(1 << 16, dtype=np.bool_)
         for text in texts:
-            self._is_start[int.from_bytes(text[:2], "little")] = True
-            self._lengths.setdefault(int.from_bytes(text[: self._width], "little"), set()).add(len(text))
+            self._lengths.setdefault(int.from_bytes(text[:KEY_BYTES], "little"), set()).add(len(text))
         self._keys = np.array(sorted(self._lengths), dtype=np.uint64)
+        self._is_start = np.isin(np.arange(1 << 16), self._keys & 0xFFFF)
 
     def find_in(self, window: bytes) -> set[bytes]:
         """The texts that occur in these bytes."""
-        if len(self._all) <= FEW_TEXTS:
-            return {text for text in self._all if text in window}
-        array = np.frombuffer(window, dtype=np.uint8)
         found: set[bytes] = set()
-        for offset in (0, 1):
-            pairs = np.frombuffer(window, dtype="<u2", offset=offset, count=max(0, (len(window) - offset) // 2))
+        for offset in range(min(KEY_BYTES, len(window) - KEY_BYTES + 1)) if self._texts else ():
+            keys = np.frombuffer(window, "<u8", (len(window) - offset) // KEY_BYTES, offset)
             # NumPy takes by its native index type twice as fast.
-            places = np.flatnonzero(self._is_start.take(pairs.astype(np.intp))) * 2 + offset
-            places = places[places <= len(window) - self._width]
-            keys = self._keys_at(array, places)
-            is_key = np.isin(keys, self._keys)
-            for place, key in zip(places[is_key].tolist(), keys[is_key].tolist(), strict=True):
-                found.update(self._all.intersection(window[place : place + n] for n in self._lengths[key]))
+            places = np.flatnonzero(self._is_start.take((keys & 0xFFFF).astype(np.intp)))
+            for place in places[np.isin(keys[places], self._keys)].tolist():
+                start, lengths = place * KEY_BYTES + offset, self._lengths[int(keys[place])]
+                found.update(self._texts.intersection(window[start : start + n] for n in lengths))
         return found
-
-    def _keys_at(self, array: NDArray[np.uint8], places: NDArray[np.intp]) -> NDArray[np.uint64]:
-        keys = np.zeros(len(places), dtype=np.uint64)
-        for nth in range(self._width):
-            keys |= array[places + nth].astype(np.uint64) << np.uint64(8 * nth)
-        return keys
 
 
 if __name__ == "__main__":

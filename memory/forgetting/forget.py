@@ -199,8 +199,20 @@ def _clean_and_verify(bank: Bank, report: ForgetReport, texts: set[str], progres
     Raises:
         BankUnavailable: the disk failed; the message says that the rows are deleted, and what may be left.
     """
+    folder, provable = bank.path.parent, _provable(texts)
+    sample = provable[:: -(-len(provable) // MAX_TEXTS_SEARCHED) or 1]
     try:
-        return _clean_files(bank, report, texts, progress)
+        downloads.delete_all(bank.path)  # first, so that an export that is being written fails
+        delete_unfinished(folder)
+        with bank.reading() as db:
+            deletion.empty_log(db)
+        uploads = _find_uploads(bank, provable)
+        for upload in uploads:
+            upload.unlink(missing_ok=True)
+        remaining = find_in_bank(bank.path, sample)
+        left = _absent_from_rows(bank, remaining) if remaining else []
+        kept = sorted([*folder.glob(f"{bank.path.name}{KEPT_SUFFIX}*"), *find_unfinished(folder)])
+        copies = tuple(path for path in kept if byte_search.find_in_file(path, sample))
     except (BankUnavailable, OSError) as fault:
         cause = fault.__cause__ or fault
         raise BankUnavailable(
@@ -208,24 +220,6 @@ def _clean_and_verify(bank: Bank, report: ForgetReport, texts: set[str], progres
             f"old copies of their text may be left in its files ({cause}). Make sure that the disk can be written "
             "and has room. Memoir cleans the files when you next forget something"
         ) from fault
-
-
-def _clean_files(bank: Bank, report: ForgetReport, texts: set[str], progress: Progress) -> ForgetReport:
-    """Empty the write-ahead log, and search the bank's files and copies for texts that no row contains any more."""
-    folder = bank.path.parent
-    downloads.delete_all(bank.path)  # first, so that an export that is being written fails
-    delete_unfinished(folder)
-    with bank.reading() as db:
-        deletion.empty_log(db)
-    provable = _provable(texts)
-    sample = provable[:: -(-len(provable) // MAX_TEXTS_SEARCHED) or 1]
-    uploads = _find_uploads(bank, provable)
-    for upload in uploads:
-        upload.unlink(missing_ok=True)
-    remaining = find_in_bank(bank.path, sample)
-    left = _absent_from_rows(bank, remaining) if remaining else []
-    kept = sorted([*folder.glob(f"{bank.path.name}{KEPT_SUFFIX}*"), *find_unfinished(folder)])
-    copies = tuple(path for path in kept if byte_search.find_in_file(path, sample))
     progress(1.0)
     return replace(report, residue=len(left), copies=copies, uploads=uploads)
 

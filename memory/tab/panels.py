@@ -218,13 +218,13 @@ class PersonaPanel:
         if picture:
             texts["picture"] = read_picture(picture)
         with journal.requested_by("Memory tab"):
-            persona = self.bank.edit_card(_required(persona_id), description=description, **texts)
+            persona = self.bank.change_persona(_required(persona_id), description=description, **texts)
         return hint(f"Saved. It applies from your next message to {persona.name} on.")
 
     def rename(self, persona_id: int | None, name: str) -> Update:
         """Give the persona the name in the field."""
         with journal.requested_by("Memory tab"):
-            renamed = self.bank.rename_persona(_required(persona_id), name)
+            renamed = self.bank.change_persona(_required(persona_id), name=name)
         return {self.renamed: (renamed.id, renamed.name), self.result: ""}
 
     def show_preview(self, persona_id: int | None) -> Update:

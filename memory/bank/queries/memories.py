@@ -6,8 +6,6 @@ they of it.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby, pairwise
-from operator import itemgetter
 
 from sqlite_utils import Database
 
@@ -41,13 +39,7 @@ def ended_elsewhere(db: Database, persona_id: int) -> dict[int, str]:
     known = known_to(db, persona_id)
     if known == f"m.persona_id = {persona_id:d}":
         return {}
-    query = SQL["user_facts"].format(known=known, of_user=OF_USER)
-    ended: dict[int, str] = {}
-    for _, facts in groupby(db.conn.execute(query), itemgetter(0, 1)):
-        for (*_, fact, persona, _, until), (*_, other, since, _) in pairwise(facts):
-            if persona != other and since < until:
-                ended[fact] = since
-    return ended
+    return dict(db.conn.execute(SQL["ended_elsewhere"].format(known=known, of_user=OF_USER)).fetchall())
 
 
 def persona_list(personas: Sequence[int]) -> str:

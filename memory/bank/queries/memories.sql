@@ -31,8 +31,13 @@ LEFT JOIN turns t ON t.id = (SELECT min(turn_id) FROM sources WHERE memory_id = 
 SELECT o.id FROM personas p JOIN personas o ON o.id <> p.id WHERE p.id = ? AND NOT p.kept_apart AND NOT o.kept_apart
 ORDER BY o.id
 
--- name: user_facts
--- The user's facts that a persona knows by the condition {known}: those of one attribute in the order in which they began.
-SELECT m.store, m.attribute, m.id, m.persona_id, m.valid_from, coalesce(m.valid_to, '9') FROM memories m
-WHERE {known} AND m.attribute <> '' AND m.store IN ('profile', 'relationship', 'world') AND m.valid_from IS NOT NULL
-    AND m.taken_back IS NULL AND {of_user} ORDER BY m.store, m.attribute, m.valid_from, m.id
+-- name: ended_elsewhere
+-- (id, end) of the user's facts that a persona knows by the condition {known}, and that still held when the next fact about
+-- the same attribute began, which was told to another persona.
+SELECT id, next_from FROM (
+    SELECT m.id, m.persona_id, coalesce(m.valid_to, '9') AS until, lead(m.persona_id) OVER later AS next_persona,
+        lead(m.valid_from) OVER later AS next_from FROM memories m
+    WHERE {known} AND m.attribute <> '' AND m.store IN ('profile', 'relationship', 'world') AND m.valid_from IS NOT NULL
+        AND m.taken_back IS NULL AND {of_user}
+    WINDOW later AS (PARTITION BY m.store, m.attribute ORDER BY m.valid_from, m.id))
+WHERE next_persona <> persona_id AND next_from < until
