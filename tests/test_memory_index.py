@@ -194,7 +194,7 @@ def test_a_fact_that_no_longer_holds_leaves_its_segment_packed(ana, small):
         before = packing.list_packed(db, persona, MODEL)
     bank.add_memories(persona, [fact(6)])
     read_index = read(bank, persona)
-    assert read_index.closed_rows.tolist() == [0, 1, 2, 3, 4]
+    assert read_index.closed.rows.tolist() == [0, 1, 2, 3, 4]
     with bank.reading() as db:
         assert packing.list_packed(db, persona, MODEL) == before
 

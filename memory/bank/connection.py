@@ -17,7 +17,7 @@ from sqlite_utils import Database
 
 from memory import read_table
 from memory.bank import schema
-from memory.bank.unfinished import delete_idle
+from memory.bank.unfinished import IDLE_SECONDS, delete_unfinished
 from memory.errors import BankUnavailable, MemoirError
 
 BUSY_SECONDS = 60.0
@@ -135,7 +135,7 @@ class BankFile:
         create = anew or not self._was_opened
         if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            delete_idle(self.path.parent)
+            delete_unfinished(self.path.parent, idle=IDLE_SECONDS)
         elif not self.path.exists():
             raise BankUnavailable(
                 f"{self.path} is gone: it was moved or deleted while Memoir was running. Nothing was written. Put it "
@@ -157,13 +157,8 @@ class BankFile:
 def _transaction(conn: sqlite3.Connection) -> Iterator[None]:
     # Immediate: a transaction that reads first and writes later fails at once when another wrote in between.
     conn.execute("BEGIN IMMEDIATE")
-    try:
+    with conn:
         yield
-        conn.execute("COMMIT")
-    except BaseException:
-        if conn.in_transaction:
-            conn.execute("ROLLBACK")
-        raise
 
 
 def open_bank(path: Path, *, create: bool = True) -> Database:

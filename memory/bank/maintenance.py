@@ -1,6 +1,6 @@
 """Verify what was said against its content hashes, and derived data against the rows; rebuild derived data."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from sqlite_utils import Database
@@ -32,9 +32,12 @@ CHANGED_ROWS = (
 
 def verify(bank: Bank, model: str) -> list[str]:
     """A description of each fault of a bank; empty if there is none."""
-    checks: dict[str, Callable[[Database], Iterator[str]]] = {
+    checks: dict[str, Callable[[Database], Iterable[str]]] = {
         "file": lambda db: (f"file: {line}" for (line,) in db.conn.execute("PRAGMA integrity_check") if line != "ok"),
-        "schema": _check_schema,
+        "schema": lambda db: (
+            *(f"{part}: no Memoir made it; restore a backup" for part in schema.foreign_parts(db.conn)),
+            *(f"{part}: is missing; restore a backup" for part in schema.missing_parts(db.conn)),
+        ),
         "links": lambda db: (
             f"{table} {row}: points to a missing row of {parent}"
             for table, row, parent, _ in db.conn.execute("PRAGMA foreign_key_check")
@@ -44,7 +47,10 @@ def verify(bank: Bank, model: str) -> list[str]:
             for table, ids in schema.wrong_digests(db.conn)
         ),
         "turns": _check_turns,
-        "quotes": _check_quotes,
+        "quotes": lambda db: (
+            f"memory {memory_id}: turn {turn_id} does not contain its quote; restore a backup"
+            for memory_id, turn_id in db.conn.execute(SQL["wrong_quotes"])
+        ),
         "memories": _check_memories,
         "vectors": lambda db: _check_vectors(db, model),
     }
@@ -60,12 +66,6 @@ def verify(bank: Bank, model: str) -> list[str]:
     return faults
 
 
-def _check_schema(db: Database) -> Iterator[str]:
-    """The parts of the schema that no Memoir made, and those that are missing."""
-    yield from (f"{part}: no Memoir made it; restore a backup" for part in schema.foreign_parts(db.conn))
-    yield from (f"{part}: is missing; restore a backup" for part in schema.missing_parts(db.conn))
-
-
 def _check_turns(db: Database) -> Iterator[str]:
     """The turns whose words, speaker or source id are not those that their identity was made of."""
     query = "SELECT id, session_id, identity, speaker, role, text, external_id FROM turns"
@@ -73,13 +73,6 @@ def _check_turns(db: Database) -> Iterator[str]:
         turn = TurnDraft(speaker, role, text, external_id=external_id)
         if all(rows.turn_identity(turn, nth) != identity for nth in range(MAX_REPEATS)):
             yield f"turn {turn_id} of session {session_id}: its words or speaker were changed; restore a backup"
-
-
-def _check_quotes(db: Database) -> Iterator[str]:
-    """The quotes that their turns do not contain."""
-    for memory_id, turn_id, quote, text in db.conn.execute(SQL["quotes"]):
-        if quote not in text:
-            yield f"memory {memory_id}: turn {turn_id} does not contain its quote; restore a backup"
 
 
 def _check_memories(db: Database) -> Iterator[str]:

@@ -1,5 +1,5 @@
--- name: quotes
-SELECT o.memory_id, o.turn_id, o.quote, t.text FROM sources o JOIN turns t ON t.id = o.turn_id WHERE o.quote <> ''
+-- name: wrong_quotes
+SELECT o.memory_id, o.turn_id FROM sources o JOIN turns t ON t.id = o.turn_id WHERE NOT instr(t.text, o.quote)
 
 -- name: memories
 -- All memories; those of a turn with what that turn says, who said it and when.

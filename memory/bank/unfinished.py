@@ -6,6 +6,7 @@ Whoever writes any file there, or begins to use a bank there, deletes what has n
 """
 
 import errno
+import math
 import os
 import re
 import tempfile
@@ -29,7 +30,7 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 def unfinished_file(path: Path) -> Iterator[Path]:
     """An empty file beside `path`, readable by its owner only, that is deleted in the end unless it was renamed."""
     delete_unfinished(path.parent, path.name)
-    delete_idle(path.parent)
+    delete_unfinished(path.parent, idle=IDLE_SECONDS)
     descriptor, name = tempfile.mkstemp(_SUFFIX, f".{path.name}.", path.parent)
     os.close(descriptor)
     half = Path(name)
@@ -47,18 +48,11 @@ def find_unfinished(folder: Path, name: str | None = None) -> list[Path]:
     return [path for path, match in matches if match and name in (None, match["name"]) and path.is_file()]
 
 
-def delete_unfinished(folder: Path, name: str | None = None) -> None:
-    """Delete the unfinished files of `find_unfinished`; those that cannot be deleted are left."""
+def delete_unfinished(folder: Path, name: str | None = None, idle: float = -math.inf) -> None:
+    """Delete the files of `find_unfinished` that nobody wrote to for so many seconds, but those that cannot be."""
     for path in find_unfinished(folder, name):
         with suppress(OSError):
-            path.unlink()
-
-
-def delete_idle(folder: Path) -> None:
-    """Delete the unfinished files in a folder that a killed process left."""
-    for path in find_unfinished(folder):
-        with suppress(OSError):
-            if path.stat().st_mtime < time.time() - IDLE_SECONDS:
+            if path.stat().st_mtime < time.time() - idle:
                 path.unlink()
 
 

@@ -174,17 +174,16 @@ def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: T
     month or year) that does, a weekday not before today unless in the past; "nearest" is the latest that has begun or,
     if not in the past, the first not yet over.
     """
-    today = midnight(now)
-    in_order = tuple(occurrences)
+    today, in_order = midnight(now), tuple(occurrences)
+    ahead = next((one for one in in_order if one.start > today), None)
     if which == "this":
         around = unit_at(cycle, now)
-        holding = [one for one in in_order if one.start <= now < one.end]
-        found = next(iter(holding), next((one for one in in_order if around.start <= one.start < around.end), None))
+        present = (one for one in in_order if one.start <= now < one.end)
+        found = next(present, None) or next((o for o in in_order if around.start <= o.start < around.end), None)
         # On a Sunday, "we move this Friday" is not about the day before yesterday.
-        is_ahead = cycle == "week" and tense != "past" and found is not None and found.end <= today
-        return next((one for one in in_order if one.start > today), None) if is_ahead else found
+        return ahead if cycle == "week" and tense != "past" and found and found.end <= today else found
     if which == "next":
-        return next((one for one in in_order if one.start > today), None)
+        return ahead
     if which == "last":
         return next((one for one in reversed(in_order) if one.end <= today), None)
     if tense != "past":

@@ -36,7 +36,7 @@ def find_in_file(path: "Source", texts: Collection[str]) -> set[str]:
         return set()
     by_bytes = {text.encode()[:SEARCHED_BYTES]: text for text in texts}
     single = {text for text in by_bytes if len(by_bytes) <= FEW_TEXTS or len(text) < KEY_BYTES}
-    many, overlap = _TextSearch(by_bytes.keys() - single), max(map(len, by_bytes)) - 1
+    many, overlap = TextSearch(by_bytes.keys() - single), max(map(len, by_bytes)) - 1
     found: set[bytes] = set()
     with suppress(FileNotFoundError), path.open("rb") as file:  # a log is deleted with its last reader
         window = b""
@@ -46,7 +46,7 @@ def find_in_file(path: "Source", texts: Collection[str]) -> set[str]:
     return {by_bytes[text] for text in found}
 
 
-class _TextSearch:
+class TextSearch:
     """Finds texts by their first two bytes, then by all of their key, then in full; few places pass each step.
 
     For `b"lamplight"` and `b"lake view"` in `b"a lake view"`: "la" occurs at 2, the eight bytes there are "lake vie".

@@ -169,22 +169,12 @@ def _add_orphans(db: Database, selected: Selection) -> Selection:
 
 def _repeating_replies(db: Database, persona_id: int, selected: Selection) -> list[int]:
     """The replies that cite one of the memories or, of those who know it, answer a turn or contain what was told."""
-    by_start: dict[str, list[str]] = {}  # by their first characters: one pass over a reply for all texts
     # Not those of replies: another may say the same ("I see.") of something else.
-    for text in deletion.run_column(db, "texts", selected, replies=False):
-        if len(text) >= MIN_PROOF_CHARACTERS:
-            by_start.setdefault(text[:MIN_PROOF_CHARACTERS], []).append(text)
-
-    def contains_any(reply: str) -> bool:
-        return any(
-            reply.startswith(text, place)
-            for place in range(len(reply) - MIN_PROOF_CHARACTERS + 1)
-            for text in by_start.get(reply[place : place + MIN_PROOF_CHARACTERS], ())
-        )
-
+    texts = _provable(deletion.run_column(db, "texts", selected, replies=False))
+    search = byte_search.TextSearch([text.encode() for text in texts])
     personas = json_list(visible_personas(db, persona_id))
     replies = deletion.run(db, "other_replies", selected, knowing=personas)
-    return [turn_id for turn_id, text, refers in replies if refers or contains_any(text)]
+    return [turn_id for turn_id, text, refers in replies if refers or search.find_in(text.encode())]
 
 
 def _delete(db: Database, table: str, ids: Sequence[int], progress: Progress = without_progress) -> None:

@@ -178,7 +178,7 @@ def likely_rows(
         return np.flatnonzero(known)
     kept = max(KEPT, 3 * wanted)
     valid = known.copy()
-    valid[index.closed_rows[index.closed_at <= as_of.timestamp()]] = False
+    valid[index.closed.rows[index.closed.at <= as_of.timestamp()]] = False
     selected = np.zeros(len(index), dtype=np.bool_)
     for mask in (valid, known & index.overlapping(during)) if during else (valid,):
         large: list[tuple[Mask, Rows]] = []  # the stores with more rows than are kept

@@ -4,29 +4,23 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, Stretch, Tense, run_of_days, unit_at
 from memory.dates.rules import Match, Resolve, compile_rules
 
 Change = Callable[[Match, Stretch], Stretch | None]
-Wrap = Callable[[Match, Resolve], Resolve]
 
 
-def transforming(change: Change) -> Wrap:
-    """Turn a function of a modifier and a stretch into one of a modifier and a resolver.
+def transform(change: Change, match: Match, resolve: Resolve) -> Resolve:
+    """Change what a resolver returns by a modifier; None for what that does not apply to ("early" and a day)."""
 
-    The new resolver returns None for a stretch that the modifier does not apply to ("early" and a day).
-    """
+    def changed(now: datetime, tense: Tense) -> Stretch | None:
+        stretch = resolve(now, tense)
+        return None if stretch is None else change(match, stretch)
 
-    def wrap(match: Match, resolve: Resolve) -> Resolve:
-        def changed(now: datetime, tense: Tense) -> Stretch | None:
-            stretch = resolve(now, tense)
-            return None if stretch is None else change(match, stretch)
-
-        return changed
-
-    return wrap
+    return changed
 
 
 def third_of(match: Match, stretch: Stretch) -> Stretch | None:
@@ -164,6 +158,6 @@ def mark_vague(match: Match, stretch: Stretch) -> Stretch:
 
 
 _CHANGES = (third_of, nth_part_of, neighbour_of, distance_from, part_of_day_of, clock_time_of, mark_vague)
-_WRAPS = {"within_unit": within_unit, **{change.__name__: transforming(change) for change in _CHANGES}}
+_WRAPS = {"within_unit": within_unit, **{change.__name__: partial(transform, change) for change in _CHANGES}}
 PREFIXES = compile_rules("prefixes", _WRAPS, end=r"\Z")
 SUFFIXES = compile_rules("suffixes", _WRAPS, start="", end=r"(?!\w)")

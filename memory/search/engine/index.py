@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,6 @@ from memory.types import SEMANTIC, STORES, SUMMARY, TimeSpan
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-EndTimes = tuple[Rows, NDArray[np.float64]]
-"""Rows and when each ended, in seconds since 1970; of two times of a row the last counts."""
-
 FACTS = [STORES.index(store) for store in SEMANTIC]
 
 MAIN_SPEAKER_SHARE = 0.2
@@ -46,6 +44,13 @@ PARALLEL_ROWS = 1 << 18
 _threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="scan")
 
 
+class EndTimes(NamedTuple):
+    """Rows and when each ended, in seconds since 1970; of two times of a row the last counts."""
+
+    rows: Rows
+    at: NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
     """All memories of one persona at one state of the bank; row r is the r-th memory in order of id.
@@ -55,8 +60,8 @@ class Index:
         stores (n,)     place of each memory's store in `STORES`
         turns (t,)      rows of the dialogue store, ascending
 
-    `latest` is when the newest memory came to be known. `closed_rows` are memories that stopped holding at
-    `closed_at`; `retracted_rows` were retracted at `retracted_at`. Times are seconds since 1970; `size` is in bytes.
+    `latest` is when the newest memory came to be known, in seconds since 1970. `closed` memories stopped holding;
+    `retracted` ones were retracted. `size` is in bytes.
     """
 
     state: BankState
@@ -65,10 +70,8 @@ class Index:
     stores: NDArray[np.int8]
     turns: Rows
     latest: float
-    closed_rows: Rows
-    closed_at: NDArray[np.float64]
-    retracted_rows: Rows
-    retracted_at: NDArray[np.float64]
+    closed: EndTimes
+    retracted: EndTimes
     size: int
 
     @classmethod
@@ -79,7 +82,7 @@ class Index:
         latest = max((float(part.columns.known_since.max()) for part in parts), default=-np.inf)
         turns = np.flatnonzero(stores == DIALOGUE)
         size = sum(part.size for part in parts) + stores.nbytes + turns.nbytes
-        return cls(state, tuple(parts), starts, stores, turns, latest, *closed, *retracted, size)
+        return cls(state, tuple(parts), starts, stores, turns, latest, closed, retracted, size)
 
     @classmethod
     def join(cls, indexes: Sequence["Index"], summaries: Sequence[int], ended: Mapping[int, float]) -> "Index":
@@ -96,19 +99,15 @@ class Index:
         is_hidden = (column(parts, "by_user") == 0) | np.isin(ids, summaries)
         is_hidden[: offsets[1]] = False
         hidden, closed = np.flatnonzero(is_hidden), np.flatnonzero(np.isin(ids, list(ended)))
-        shifted = list(zip(indexes, offsets, strict=False))
-        joined = cls.build(
-            indexes[0].state,
-            parts,
-            (
-                np.concatenate([*(index.closed_rows + start for index, start in shifted), closed]),
-                np.concatenate([*(index.closed_at for index in indexes), [ended[i] for i in ids[closed].tolist()]]),
-            ),
-            (
-                np.concatenate([*(index.retracted_rows + start for index, start in shifted), hidden]),
-                np.concatenate([*(index.retracted_at for index in indexes), np.full(len(hidden), -np.inf)]),
-            ),
-        )
+
+        def shifted(ends: Sequence[EndTimes], further: Rows, times: Scores) -> EndTimes:
+            rows = [each.rows + start for each, start in zip(ends, offsets, strict=False)]
+            return EndTimes(np.concatenate([*rows, further]), np.concatenate([*(each.at for each in ends), times]))
+
+        times = np.array([ended[i] for i in ids[closed].tolist()], dtype=np.float64)
+        all_closed = shifted([index.closed for index in indexes], closed, times)
+        all_retracted = shifted([index.retracted for index in indexes], hidden, np.full(len(hidden), -np.inf))
+        joined = cls.build(indexes[0].state, parts, all_closed, all_retracted)
         # The segments are counted where they are kept. What is hidden is to be left out whatever the moment.
         return replace(joined, latest=np.inf, size=joined.stores.nbytes + joined.turns.nbytes)
 
@@ -121,7 +120,7 @@ class Index:
             known = np.ones(len(self), dtype=np.bool_)
         else:
             known = np.concatenate([s.columns.known_since <= moment.timestamp() for s in self.segments])
-        known[self.retracted_rows[self.retracted_at <= moment.timestamp()]] = False
+        known[self.retracted.rows[self.retracted.at <= moment.timestamp()]] = False
         return known
 
     def rows_of(self, ids: Sequence[int]) -> Rows:
@@ -131,8 +130,8 @@ class Index:
     def overlapping(self, spans: Sequence[TimeSpan]) -> Mask:
         """Which memories are about a time in one of the spans; shape (n,)."""
         starts, ends = column(self.segments, "starts"), column(self.segments, "ends")
-        facts = np.isin(self.stores[self.closed_rows], FACTS)
-        ends[self.closed_rows[facts]] = self.closed_at[facts]
+        facts = np.isin(self.stores[self.closed.rows], FACTS)
+        ends[self.closed.rows[facts]] = self.closed.at[facts]
         return overlapping(starts, ends, spans)
 
     def lexical_scores(self, queries: Sequence[Sequence[str]], moment: datetime | None = None) -> Scores:
@@ -174,10 +173,8 @@ class Index:
         parts = list(self.split(rows))
         columns = Columns.concatenate([part.columns.take(of_part) for part, of_part in parts])
         valid_until = np.full(len(rows), np.inf)
-        at = np.searchsorted(rows, self.closed_rows)
-        among = at < len(rows)
-        among[among] = rows[at[among]] == self.closed_rows[among]
-        valid_until[at[among]] = self.closed_at[among]
+        among = np.isin(self.closed.rows, rows)
+        valid_until[np.searchsorted(rows, self.closed.rows[among])] = self.closed.at[among]
         # Only turns have neighbours: no two of the places of other memories differ by one.
         places = np.where(columns.stores == DIALOGUE, np.searchsorted(self.turns, rows), -2 * (rows + 1))
         ends = np.where(np.isin(columns.stores, FACTS), valid_until, columns.ends)
@@ -297,11 +294,6 @@ class IndexCache:
 
 def _end_times(db: Database, persona_id: int, parts: Sequence[Segment], kind: str) -> EndTimes:
     """The rows of the memories that have a time in a column ("valid_to", "taken_back"), and that time."""
-    ended = db.conn.execute(
-        f"SELECT id, unixepoch({kind}) FROM memories WHERE persona_id = ? AND {kind} IS NOT NULL", (persona_id,)
-    ).fetchall()
-    if not ended:
-        return np.zeros(0, dtype=np.intp), np.zeros(0)
-    ids_and_times = np.array(sorted(ended))
-    rows = np.searchsorted(column(parts, "ids"), ids_and_times[:, 0])
-    return rows, ids_and_times[:, 1].astype(np.float64)
+    query = f"SELECT id, unixepoch({kind}) FROM memories WHERE persona_id = ? AND {kind} IS NOT NULL ORDER BY id"
+    ended = np.array(db.conn.execute(query, (persona_id,)).fetchall(), dtype=np.int64).reshape(-1, 2)
+    return EndTimes(np.searchsorted(column(parts, "ids"), ended[:, 0]), ended[:, 1].astype(np.float64))

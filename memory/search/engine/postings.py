@@ -61,19 +61,10 @@ class Postings:
     @classmethod
     def merge(cls, first: "Postings", second: "Postings") -> "Postings":
         """The index of the rows of `first`, followed by those of `second`."""
-        (first_codes, first_rows, first_counts) = first._occurrences()
-        (second_codes, second_rows, second_counts) = second._occurrences()
-        return _build(
-            np.concatenate([first_codes, second_codes]),
-            np.concatenate([first_rows, second_rows + len(first.lengths)]),
-            np.concatenate([first_counts, second_counts]),
-            np.concatenate([first.lengths, second.lengths]),
-        )
-
-    def _occurrences(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-        """(term code, row, count) of every term in every row, ordered by term and row."""
-        codes = np.repeat(self.terms, np.diff(self.starts))
-        return codes, self.rows.astype(np.int64), self.counts.astype(np.int64)
+        codes = np.concatenate([np.repeat(part.terms, np.diff(part.starts)) for part in (first, second)])
+        rows = np.concatenate([first.rows, second.rows + np.int64(len(first.lengths))])
+        counts = np.concatenate([first.counts, second.counts]).astype(np.int64)
+        return _build(codes, rows, counts, np.concatenate([first.lengths, second.lengths]))
 
     def look_up(self, codes: Sequence[int]) -> list[slice]:
         """Where in `rows` and `counts` each of the terms of these codes is; an empty slice if nowhere."""

@@ -64,7 +64,7 @@ class Columns:
 
     Times are seconds since 1970. `known_since` is when a memory came to be known (-inf if unknown). `starts` and `ends`
     bound the time it is about (nan if unknown): of an event, when it happened; of dialogue, when it was said; of a
-    fact, from when it is valid to inf (when it stopped changes later: `memory.search.engine.index.Index.closed_at`).
+    fact, from when it is valid to inf (when it stopped changes later: `memory.search.engine.index.Index.closed`).
     `sessions` is 0 for none, `speakers` the `term_code` of the name, `by_user` 1 for what the user said.
     """
 
