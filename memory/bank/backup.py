@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 from memory.bank import journal, rows, schema
@@ -108,7 +108,13 @@ def _build(new: Path, path: Path, bank: Bank) -> BankSummary:
     with closing(_open(path)) as source, closing(sqlite3.connect(new)) as copy:
         source.backup(copy)
     with closing(open_bank(new, create=False)) as db:  # deleted meanwhile, it must not be made anew without content
-        _refuse_changed(db.conn, path)
+        parts = (f"{part} is missing" for part in schema.missing_parts(db.conn))
+        wrong = (f"{table} {ids}" for table, ids in schema.wrong_digests(db.conn))
+        if changed := [*islice(chain(parts, wrong), 3)]:
+            raise UnreadableFile(
+                f"{path} was changed outside Memoir, or is damaged ({', '.join(changed)}). Nothing was changed. "
+                "Restore another backup"
+            )
         schema.keep_digests(db.conn)
         _delete_derived(db.conn)
         _adapt(db.conn, bank)
@@ -194,16 +200,6 @@ def _open(path: Path) -> sqlite3.Connection:
         raise UnreadableFile(f"{path} does not exist. Nothing was changed.") from FileNotFoundError(path)
     how = "mode=ro" if has_log(path) else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
-
-
-def _refuse_changed(conn: sqlite3.Connection, path: Path) -> None:
-    """Raise `UnreadableFile` for a bank of today's version that lacks a part, or has a row with a wrong digest."""
-    rows = (f"{table} {ids}" for table, ids in schema.wrong_digests(conn))
-    if changed := [*(f"{part} is missing" for part in schema.missing_parts(conn)), *islice(rows, 3)][:3]:
-        raise UnreadableFile(
-            f"{path} was changed outside Memoir, or is damaged ({', '.join(changed)}). Nothing was changed. "
-            "Restore another backup"
-        )
 
 
 def _delete_derived(conn: sqlite3.Connection) -> None:

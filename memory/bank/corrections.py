@@ -65,7 +65,9 @@ def edit(bank: Bank, to: Memory) -> Memory:
         key = old["key"] if text == old["text"] else text
         changed = {"text": text, **rows.key_columns(old["speaker"], key)}
         if text != old["text"]:
-            to = _dated_anew(to, old)
+            named = sole_time(find_times(to.text, to.said_at)) if to.said_at and to.store in EPISODIC else None
+            if named and to.event == rows.memory_draft(old).event:
+                to = replace(to, event=named.span, event_text=named.text)
             changed |= rows.relation_columns(replace(rows.memory_draft(old), text=text, relation=None))
         timed = {
             **rows.event_columns(to.event),
@@ -80,13 +82,6 @@ def edit(bank: Bank, to: Memory) -> Memory:
         facts.supersede(db, new_id)
         _record(db, to.persona_id, "edit", to.id, new_id, touched)
         return memories_by_id(db, to.persona_id, [new_id])[0]
-
-
-def _dated_anew(to: Memory, old: Mapping[str, Any]) -> Memory:
-    """An edited memory with the one time that its words name, if its own is as it was in the `old` row."""
-    was = rows.memory_draft(old).event
-    named = sole_time(find_times(to.text, to.said_at)) if to.said_at and to.store in EPISODIC else None
-    return replace(to, event=named.span, event_text=named.text) if named and to.event == was else to
 
 
 def mark_wrong(bank: Bank, persona_id: int, memory_id: int) -> None:

@@ -12,6 +12,7 @@ from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from functools import cache
 from typing import Literal
 
+from dateutil.relativedelta import relativedelta, weekday  # type: ignore[import-untyped]
 from dateutil.rrule import rrulestr  # type: ignore[import-untyped]
 
 from memory import read_table
@@ -147,10 +148,10 @@ def days_in(year: int, month: int, day: int, last_day: int | None = None) -> Str
     return run_of_days(datetime(year, month, day), count, "day" if count == 1 else "span")
 
 
-def weekdays(now: datetime, weekday: int) -> Iterator[Stretch]:
+def weekdays(now: datetime, day: int) -> Iterator[Stretch]:
     """The days of one weekday (0 is Monday) in the two weeks before and after now's week."""
     monday = midnight(now) - now.weekday() * DAY
-    return (day_at(monday + (7 * week + weekday) * DAY) for week in range(-2, 3))
+    return (day_at(monday + (7 * week + day) * DAY) for week in range(-2, 3))
 
 
 def days_of_month(now: datetime, day: int) -> Iterator[Stretch]:
@@ -191,24 +192,9 @@ def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: T
     return next((one for one in reversed(in_order) if one.start <= now), None)
 
 
-def nth_weekday(within: Stretch, weekday: int, nth: int) -> datetime | None:
-    """The nth (1, 2, ... or -1 for the last) of a weekday inside a stretch, or None where there are fewer."""
-    if nth < 0:
-        return weekday_before(within.end, weekday)
-    day = weekday_after(within.start, weekday) + 7 * (nth - 1) * DAY
-    return day if day < within.end else None
-
-
-def weekday_before(moment: datetime, weekday: int) -> datetime:
-    """The latest day of that weekday before the day of the moment."""
-    yesterday = midnight(moment) - DAY
-    return yesterday - (yesterday.weekday() - weekday) % 7 * DAY
-
-
-def weekday_after(moment: datetime, weekday: int) -> datetime:
-    """The first day of that weekday from the moment's day on."""
-    today = midnight(moment)
-    return today + (weekday - today.weekday()) % 7 * DAY
+def day_of_week(moment: datetime, day: int, nth: int) -> datetime:
+    """The nth (1, 2, ...) of a weekday from the moment's day on; of a negative nth, the nth back before that day."""
+    return midnight(moment) + relativedelta(days=-(nth < 0), weekday=weekday(day, nth))
 
 
 WORDS, PATTERNS = (read_table(__file__, name) for name in ("words.toml", "patterns.toml"))

@@ -187,7 +187,10 @@ def _describe_days(start: datetime, last: datetime, days: int) -> str:
     first_month, last_month = MONTH_NAMES[start.month - 1], MONTH_NAMES[last.month - 1]
     if start.day == 1 and last.day == monthrange(last.year, last.month)[1]:
         if (start.month, last.month) == (1, 12):
-            return _describe_years(start.year, last.year)
+            first, final = start.year, last.year
+            if first % 10 == 0 and final == first + 9:
+                return f"the {first}s"
+            return f"{first}" if first == final else f"{first}–{final}"
         if start.year != last.year:
             return f"{first_month} {start.year} – {last_month} {last.year}"
         return f"{first_month}–{last_month} {last.year}" if start.month != last.month else f"{last_month} {last.year}"
@@ -199,12 +202,6 @@ def _describe_days(start: datetime, last: datetime, days: int) -> str:
         return f"{describe_day(start)} – {describe_day(last)}"
     dash = f" {first_month} – " if start.month != last.month else "–"
     return f"{start.day}{dash}{describe_day(last)}"
-
-
-def _describe_years(first: int, last: int) -> str:
-    if first % 10 == 0 and last == first + 9:
-        return f"the {first}s"
-    return f"{first}" if first == last else f"{first}–{last}"
 
 
 def describe_day(moment: date) -> str:

@@ -83,19 +83,20 @@ def _locate(text: str, zone: tzinfo, language: str) -> list[Phrase]:
 
 
 def _read(rule: Rule, match: Match, zone: tzinfo) -> Resolve | None:
+    """What resolves a match, to the speaker's own time zone where the words name another."""
     try:
         resolve = rule.read(match)
     except (ValueError, OverflowError):  # a day or a year that the calendar does not have
         return None
-    return resolve and (lambda now, tense: _to_local(resolve(now, tense), zone))
 
+    def local(now: datetime, tense: Tense) -> Stretch | None:
+        stretch: Stretch | None = resolve(now, tense)
+        if stretch is None or stretch.start.tzinfo is None:
+            return stretch
+        start, end = (moment.astimezone(zone).replace(tzinfo=None) for moment in (stretch.start, stretch.end))
+        return replace(stretch, start=start, end=end)
 
-def _to_local(stretch: Stretch | None, zone: tzinfo) -> Stretch | None:
-    """Convert a stretch whose words named a time zone to the speaker's own."""
-    if stretch is None or stretch.start.tzinfo is None:
-        return stretch
-    start, end = (moment.astimezone(zone).replace(tzinfo=None) for moment in (stretch.start, stretch.end))
-    return replace(stretch, start=start, end=end)
+    return resolve and local
 
 
 def _tense(text: str, start: int, end: int) -> Tense:

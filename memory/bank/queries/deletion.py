@@ -118,7 +118,13 @@ def select_mentions(text: str) -> Selector:
     Raises:
         MemoirError: the text contains no word.
     """
-    pattern = _pattern_of(text)
+    words = text.split()
+    if not any(letter.isalnum() for letter in text):
+        raise MemoirError("Enter the word or name to forget.")
+    first, last = words[0][0], words[-1][-1]
+    left = "" if _UNSPACED.match(first) or not first.isalnum() else r"(?<!\w)"
+    right = "" if _UNSPACED.match(last) or not last.isalnum() else r"(?!\w)"
+    pattern = re.compile(left + r"\s+".join(map(re.escape, words)) + right, re.IGNORECASE)
     # Several columns as one text: a call out of SQLite costs as much as the search itself.
     key, separator = "CASE WHEN key = text THEN '' ELSE key END", f" || char({FIELD_SEPARATOR}) || "
     of_memory = separator.join(("text", key, "speaker", "attribute", "event_text", "emotion", "scene"))
@@ -133,16 +139,6 @@ def select_mentions(text: str) -> Selector:
         )
 
     return find
-
-
-def _pattern_of(text: str) -> re.Pattern[str]:
-    words = text.split()
-    if not any(letter.isalnum() for letter in text):
-        raise MemoirError("Enter the word or name to forget.")
-    first, last = text.strip()[0], text.strip()[-1]
-    left = "" if _UNSPACED.match(first) or not first.isalnum() else r"(?<!\w)"
-    right = "" if _UNSPACED.match(last) or not last.isalnum() else r"(?!\w)"
-    return re.compile(left + r"\s+".join(re.escape(word) for word in words) + right, re.IGNORECASE)
 
 
 def run(db: Database, name: str, selected: Selection | None = None, **values: int | str) -> sqlite3.Cursor:

@@ -57,8 +57,7 @@ def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
     count = rules.count_of(match["count"])[1] if match["count"] else 1
     weekday = _first_weekday(unit)
     if weekday is not None:
-        first = calendar.nth_weekday(stretch, weekday, nth)
-        return None if first is None else _days_from(first, unit)
+        return _days_from(calendar.day_of_week(stretch.end if nth < 0 else stretch.start, weekday, nth), unit)
     match unit, stretch.unit:
         case "half" | "quarter", "year":
             return _block(stretch, nth, 6 if unit == "half" else 3, by_month=True)
@@ -92,10 +91,10 @@ def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:
     if weekday is None:
         return unit_at(unit, stretch.start, -1) if earlier else unit_at(unit, stretch.end - timedelta(seconds=1), 1)
     if not earlier:
-        return _days_from(calendar.weekday_after(stretch.end, weekday), unit)
+        return _days_from(calendar.day_of_week(stretch.end, weekday, 1), unit)
     # A weekend that contains the time is not the one before it.
     edge = stretch.start - DAY if unit == "weekend" else stretch.start
-    return _days_from(calendar.weekday_before(edge, weekday), unit)
+    return _days_from(calendar.day_of_week(edge, weekday, -1), unit)
 
 
 def _first_weekday(unit: str) -> int | None:

@@ -117,7 +117,7 @@ def read_weekday_weeks_away(match: Match) -> Resolve | None:
     """
     weekday = rules.weekday_number(match["name"])
     if not match["count"]:
-        return lambda now, tense: calendar.day_at(calendar.weekday_after(now + DAY, weekday) + 7 * DAY)
+        return lambda now, tense: calendar.day_at(calendar.day_of_week(now + DAY, weekday, 2))
     weeks, most = rules.count_of(match["count"])
     if weeks != most:
         return None
@@ -203,8 +203,7 @@ def read_distance(match: Match) -> Resolve | None:
     def resolve(now: datetime, tense: Tense) -> Stretch:
         if weekday is None:
             return calendar.units_away(unit, now, sign * least, sign * most, sure=sure)
-        last = calendar.weekday_before(now, weekday) if sign < 0 else calendar.weekday_after(now + DAY, weekday)
-        return calendar.day_at(last + 7 * sign * (least - 1) * DAY)
+        return calendar.day_at(calendar.day_of_week(now + DAY * (sign > 0), weekday, sign * least))
 
     return resolve
 

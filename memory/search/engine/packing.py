@@ -12,7 +12,6 @@ packed some five times (the logarithmic method, Bentley & Saxe 1980).
     300 more later  300 < 4 * 300 joins it, 1200 < 4 * 600, too; 8000 >= 4 * 1800   8000 + 1800
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -96,25 +95,37 @@ def pack(bank: Bank, model: str, dimensions: int, persona_id: int | None = None)
     """Pack what is ready (of one persona, or of all); returns how many segments were written."""
     with bank.reading() as db:
         open_gaps = gaps(db, model, persona_id)
-    return sum(1 for gap in open_gaps for _ in _pack_gap(bank, model, dimensions, gap))
+    written = 0
+    for gap in open_gaps:
+        while run := _pack_newest(bank, model, dimensions, gap):
+            written, gap = written + 1, replace(gap, before=run.first)
+    return written
 
 
-def _pack_gap(bank: Bank, model: str, dimensions: int, gap: Gap) -> Iterator[Packed]:
-    """Pack a gap from its newest end as long as there is enough for a segment."""
-    while True:
-        with bank.reading_snapshot() as db:
-            run = _next_run(db, model, gap)
-            if run is None:
-                return
-            (segment,) = segments.read_rows(db, gap.persona_id, model, dimensions, run.first - 1, run.last + 1)
-            total = db.table("memories").count_where("persona_id = ?", [gap.persona_id])
-            rewritten = BankState.read(db).rewritten
-        if total > MAX_ROWS:
-            segment = replace(segment, vectors=SegmentVectors.packed(segment.vectors.head))
-        if not _store(bank, model, gap, run, segment, rewritten):
-            return
-        yield run
-        gap = replace(gap, before=run.first)
+def _pack_newest(bank: Bank, model: str, dimensions: int, gap: Gap) -> Packed | None:
+    """Pack the newest end of a gap in place of the segments that it takes in, and return it without a number.
+
+    None if there is too little for a segment, or if rows or segments changed meanwhile.
+    """
+    with bank.reading_snapshot() as db:
+        run = _next_run(db, model, gap)
+        if run is None:
+            return None
+        (segment,) = segments.read_rows(db, gap.persona_id, model, dimensions, run.first - 1, run.last + 1)
+        total = db.table("memories").count_where("persona_id = ?", [gap.persona_id])
+        rewritten = BankState.read(db).rewritten
+    if total > MAX_ROWS:
+        segment = replace(segment, vectors=SegmentVectors.packed(segment.vectors.head))
+    covered = {p.number for p in gap.preceding if p.first >= run.first}
+    row = (gap.persona_id, segments.kind(model), run.first, run.last, len(segment), segments.to_bytes(segment))
+    with bank.writing() as db:
+        packed = list_packed(db, gap.persona_id, model)
+        overlapping = {p.number for p in packed if p.first <= run.last and p.last >= run.first}
+        if BankState.read(db).rewritten != rewritten or overlapping != covered:
+            return None
+        db.conn.executemany("DELETE FROM segments WHERE id = ?", [(number,) for number in covered])
+        db.conn.execute(indexing.SQL["insert_segment"], row)
+    return run
 
 
 def _next_run(db: Database, model: str, gap: Gap) -> Packed | None:
@@ -132,17 +143,3 @@ def _next_run(db: Database, model: str, gap: Gap) -> Packed | None:
         first, size = previous.first, size + previous.size
     return Packed(0, first, last, size)
 
-
-def _store(bank: Bank, model: str, gap: Gap, run: Packed, segment: Segment, rewritten: int) -> bool:
-    """Replace the segments that a run covers by a new one, unless rows or segments changed meanwhile."""
-    covered = {p.number for p in gap.preceding if p.first >= run.first}
-    payload = segments.to_bytes(segment)
-    with bank.writing() as db:
-        packed = list_packed(db, gap.persona_id, model)
-        overlapping = {p.number for p in packed if p.first <= run.last and p.last >= run.first}
-        if BankState.read(db).rewritten != rewritten or overlapping != covered:
-            return False
-        db.conn.executemany("DELETE FROM segments WHERE id = ?", [(number,) for number in covered])
-        row = (gap.persona_id, segments.kind(model), run.first, run.last, len(segment), payload)
-        db.conn.execute(indexing.SQL["insert_segment"], row)
-    return True
