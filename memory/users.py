@@ -6,7 +6,6 @@ Passwords are stored as argon2 hashes, the tokens of users' programs as SHA-256 
 import hashlib
 import hmac
 import json
-import os
 import re
 import secrets
 import shutil
@@ -22,6 +21,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from filelock import FileLock
 
+from memory.bank.unfinished import publish, unfinished_file
 from memory.errors import MemoirError
 from memory.types import Quota
 
@@ -219,13 +219,9 @@ class Users:
         with self._lock():
             users = list(self.all())
             yield users
-            new = self.path.with_suffix(".new")
-            new.unlink(missing_ok=True)
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                json.dump([asdict(u) for u in users], file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self.path)
+            with unfinished_file(self.path) as new:
+                new.write_text(json.dumps([asdict(u) for u in users], indent=1), "utf-8")
+                publish(new, self.path)
 
 
 def find_user(users: Sequence[User], name: str) -> User:

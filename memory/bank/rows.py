@@ -89,11 +89,10 @@ def parse_time(text: str | None, original: str | None = "") -> datetime | None:
         return kept
 
 
-def parse_span(start: str | None, end: str | None) -> TimeSpan | None:
-    """A kept span of time."""
-    if start is None or end is None:
-        return None
-    return TimeSpan(datetime.fromisoformat(start), datetime.fromisoformat(end))
+def event(row: Row) -> TimeSpan | None:
+    """When what a row of `memories` tells of happened."""
+    start, end = parse_time(row["event_start"]), parse_time(row["event_end"])
+    return TimeSpan(start, end) if start and end else None
 
 
 def turn_identity(turn: TurnDraft, nth: int) -> str:
@@ -183,7 +182,7 @@ def memory(row: Row) -> Memory:
     return Memory(
         **_values(row, Memory) | changed,
         told_to=told_to,
-        event=parse_span(row["event_start"], row["event_end"]),
+        event=event(row),
         relation=stated,
         retracted_at=parse_time(row["taken_back"]),
         turn_ids=tuple(int(i) for i in (row["turn_ids"] or "").split(",") if i),
@@ -193,8 +192,7 @@ def memory(row: Row) -> Memory:
 
 def memory_draft(row: Row) -> MemoryDraft:
     """A row of `memories` as the draft that it was stored from."""
-    event = parse_span(row["event_start"], row["event_end"])
-    return MemoryDraft(**_values(row, MemoryDraft), event=event, relation=relation(row))
+    return MemoryDraft(**_values(row, MemoryDraft), event=event(row), relation=relation(row))
 
 
 def relation(row: Row) -> Relation | None:

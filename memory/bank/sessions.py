@@ -127,22 +127,17 @@ def _find_overlap(db: Database, persona_id: int, draft: SessionDraft) -> tuple[i
     if first is None or first.said_at is None or draft.external_id != first.external_id:
         return None
     at = rows.format_time(first.said_at)
+    # What distinguishes one message of a log from another.
     new_signatures = [
-        _signature(t.external_id, t.speaker, t.text, rows.format_time(t.said_at or draft.started_at))
-        for t in draft.turns
+        t.external_id or (t.speaker, t.text, rows.format_time(t.said_at or draft.started_at)) for t in draft.turns
     ]
     for (session_id,) in db.conn.execute(SQL["imported_with_turn_at"], (persona_id, at)).fetchall():
         stored_turns = db.conn.execute(SQL["turns"], (session_id,)).fetchall()
-        signatures = [_signature(*row) for row in stored_turns]
+        signatures = [external_id or tuple(others) for external_id, *others in stored_turns]
         for place, signature in enumerate(signatures):
             if signature == new_signatures[0] and all(map(operator.eq, signatures[place:], new_signatures)):
                 return session_id, [row[:3] for row in stored_turns[:place]]
     return None
-
-
-def _signature(external_id: str, speaker: str, text: str, said_at: str | None) -> object:
-    """What distinguishes one message of a log from another."""
-    return external_id or (speaker, text, said_at)
 
 
 def insert_turns(

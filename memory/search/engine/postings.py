@@ -14,7 +14,8 @@ floored at 1e-6, so that a word in most memories still counts for something. `re
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -151,11 +152,8 @@ def reference_bm25(documents: list[list[str]], queries: Sequence[Sequence[str]])
         return np.zeros((len(queries), len(documents)))
     from rank_bm25 import BM25Okapi
 
-    class Okapi(BM25Okapi):  # type: ignore[misc]  # the package has no types
-        """rank-bm25's Okapi with our idf, so that no common word scores below zero."""
-
-        def _calc_idf(self, nd: Mapping[str, int]) -> None:
-            self.idf = {word: idf(self.corpus_size, containing) for word, containing in nd.items()}
-
-    okapi = Okapi(documents, k1=K1, b=B)
+    okapi = BM25Okapi(documents, k1=K1, b=B)
+    containing = Counter(term for terms in okapi.doc_freqs for term in terms)
+    # With our idf no common word scores below zero.
+    okapi.idf = {term: idf(len(documents), n) for term, n in containing.items()}
     return np.array([okapi.get_scores(list(query)) for query in queries], dtype=np.float64)
