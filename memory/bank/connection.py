@@ -169,7 +169,14 @@ def open_bank(path: Path, *, create: bool = True) -> Database:
         BankUnavailable: it is a database, but of something else, or was emptied.
         sqlite3.Error: it cannot be opened or is no database.
     """
-    _refuse_emptied(path, may_begin=create)
+    if path.is_file() and not (status := path.stat()).st_size:
+        # SQLite would take it for a new bank, and delete the log beside it, which may hold all that is left. But another
+        # process may be beginning a bank in it now.
+        if not create or time.time() - status.st_mtime > BUSY_SECONDS or has_log(path):
+            raise BankUnavailable(
+                f"{path} is empty: it was never completed, or its content was lost. Nothing was changed. Restore a "
+                "backup, or delete the file to begin a new bank"
+            )
     db, version = _connect(path, "rwc" if create else "rw")
     try:
         _use_write_ahead_log(db.conn)
@@ -181,20 +188,6 @@ def open_bank(path: Path, *, create: bool = True) -> Database:
         db.close()
         raise
     return db
-
-
-def _refuse_emptied(path: Path, *, may_begin: bool) -> None:
-    """Raise `BankUnavailable` for a file without content, unless another process may be beginning a bank in it now.
-
-    SQLite would take it for a new bank, and delete the log beside it, which may hold all that is left.
-    """
-    if not path.is_file() or (status := path.stat()).st_size:
-        return
-    if not may_begin or time.time() - status.st_mtime > BUSY_SECONDS or has_log(path):
-        raise BankUnavailable(
-            f"{path} is empty: it was never completed, or its content was lost. Nothing was changed. Restore a backup, "
-            "or delete the file to begin a new bank"
-        )
 
 
 def open_read_only(path: Path, fault: sqlite3.Error) -> Database:

@@ -101,7 +101,15 @@ def read_absolute(text: str) -> Stretch | None:
             return _calendar_unit(int(parts["year"]), parts["month"], parts["day"])
         if re.fullmatch(r"[12]\d{3}", text):
             return _calendar_unit(int(text), None, None)
-        return _from_library(text) if CALENDAR_TEXT.fullmatch(text) else None
+        if not CALENDAR_TEXT.fullmatch(text):
+            return None
+        # With slashes the month comes first unless it cannot (the library's own default); with dots the day always does.
+        dotted = re.search(r"\d{1,2}\.\d{1,2}\.\d{2,4}", text)
+        parsed = _parser("DMY" if dotted else "MDY").get_date_data(text)
+        when: datetime | None = parsed.date_obj
+        if when and parsed.period == "time":
+            return calendar.clock_span(when, minutes=":" in text)
+        return unit_at(parsed.period, when) if when and parsed.period in {"day", "month", "year"} else None
     except (ValueError, OverflowError):  # a day the calendar does not have, a year past its end
         return None
 
@@ -121,18 +129,6 @@ def _from_numbers(parts: re.Match[str]) -> Stretch | None:
     day = f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}"
     clock = parts["clock"] if parts["clock"][1] != ":" and parts["clock"][2] == ":" else f"0{parts['clock']}"
     return calendar.clock_span(datetime.fromisoformat(f"{day}T{clock}{parts['zone'] or ''}"), minutes=True)
-
-
-def _from_library(text: str) -> Stretch | None:
-    # With slashes the month comes first unless it cannot (the library's own default); with dots the day always does.
-    dotted = re.search(r"\d{1,2}\.\d{1,2}\.\d{2,4}", text)
-    parsed = _parser("DMY" if dotted else "MDY").get_date_data(text)
-    when: datetime | None = parsed.date_obj
-    if when is None:
-        return None
-    if parsed.period == "time":
-        return calendar.clock_span(when, minutes=":" in text)
-    return unit_at(parsed.period, when) if parsed.period in {"day", "month", "year"} else None
 
 
 def read_full_date(match: Match) -> Resolve | None:

@@ -142,4 +142,3 @@ def _next_run(db: Database, model: str, gap: Gap) -> Packed | None:
             break
         first, size = previous.first, size + previous.size
     return Packed(0, first, last, size)
-
