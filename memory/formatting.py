@@ -9,26 +9,14 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from memory import read_table
 from memory.dates.expressions import describe_day, describe_span, read_date
 from memory.errors import MemoirError
 from memory.types import Memory, Store, TimeSpan
 
-STORE_NAMES: Mapping[Store, str] = {
-    "profile": "Profile",
-    "relationship": "Relationship",
-    "world": "World",
-    "event": "Event",
-    "dialogue": "Conversation",
-}
+_WORDS = read_table(__file__)
+STORE_NAMES: Mapping[Store, str] = _WORDS["stores"]
 """What the screen calls the stores."""
-
-SINGULAR = {
-    "personas": "persona",
-    "sessions": "session",
-    "turns": "turn",
-    "memories": "memory",
-    "sessions by rules instead of the chat model": "session by rules instead of the chat model",
-}
 
 _FOLDERS = re.compile(
     r"""(?<![\w/.])/(?:(?! )(?:[^/\n:;,"'()“”.]|\.(?!\s))+/)+|\b[A-Za-z]:\\(?:[^\\\n:;,"'()“”]+\\)+"""
@@ -84,7 +72,7 @@ def format_count(n: int, one: str, many: str = "") -> str:
 
 def format_counts(counts: Mapping[str, int]) -> str:
     """Write counts by what is counted: "1 session, 2,760 memories"."""
-    return ", ".join(format_count(n, SINGULAR.get(name, name), name) for name, n in counts.items())
+    return ", ".join(format_count(n, _WORDS["singular"].get(name, name), name) for name, n in counts.items())
 
 
 def format_duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from memory.bank import journal, rows, schema
 from memory.bank.bank import Bank
-from memory.bank.connection import FAULTS, explain, has_log, is_fault, open_bank, read_version
+from memory.bank.connection import FAULTS, REFUSALS, explain, has_log, is_fault, open_bank, read_version
 from memory.bank.unfinished import delete_unfinished, publish_new, unfinished_file
 from memory.embedding.embedder import installed
 from memory.errors import BankUnavailable, MemoirError, UnreadableFile
@@ -111,10 +111,7 @@ def _build(new: Path, path: Path, bank: Bank) -> BankSummary:
         parts = (f"{part} is missing" for part in schema.missing_parts(db.conn))
         wrong = (f"{table} {ids}" for table, ids in schema.wrong_digests(db.conn))
         if changed := [*islice(chain(parts, wrong), 3)]:
-            raise UnreadableFile(
-                f"{path} was changed outside Memoir, or is damaged ({', '.join(changed)}). Nothing was changed. "
-                "Restore another backup"
-            )
+            raise UnreadableFile(REFUSALS["changed"].format(path=path, parts=", ".join(changed)))
         schema.keep_digests(db.conn)
         _delete_derived(db.conn)
         _adapt(db.conn, bank)
@@ -173,10 +170,7 @@ def inspect(path: Path, task: Task | None = None, *, refuse_foreign: bool = Fals
         with closing(_open(path)) as conn, task.interruptible(conn):
             version = read_version(conn, path)
             if refuse_foreign and (foreign := schema.foreign_parts(conn)):
-                raise UnreadableFile(
-                    f"{path} holds what no Memoir made ({', '.join(foreign[:3])}), which could run when the bank is "
-                    "read or written. Nothing was changed. Restore another backup"
-                )
+                raise UnreadableFile(REFUSALS["foreign"].format(path=path, parts=", ".join(foreign[:3])))
             faults = [line for (line,) in conn.execute("PRAGMA integrity_check(5)") if line != "ok"]
             task.report(CHECKED)
             faults += [f"{row[0]} {row[1]} points nowhere" for row in conn.execute("PRAGMA foreign_key_check")][:5]

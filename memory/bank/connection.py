@@ -34,7 +34,7 @@ FAULTS = (sqlite3.Error, OSError, UnicodeDecodeError)
 """What is raised for a file that cannot be read or written. A message of SQLite that quotes a damaged schema may be no
 UTF-8, and Python then raises the last."""
 
-_MEANINGS = read_table(__file__, "faults.toml")["faults"]
+_MEANINGS, REFUSALS = read_table(__file__, "faults.toml").values()
 
 
 class BankFile:
@@ -137,10 +137,7 @@ class BankFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             delete_unfinished(self.path.parent, idle=IDLE_SECONDS)
         elif not self.path.exists():
-            raise BankUnavailable(
-                f"{self.path} is gone: it was moved or deleted while Memoir was running. Nothing was written. Put it "
-                "back, restore a backup, or start Memoir again to begin a new bank"
-            )
+            raise BankUnavailable(REFUSALS["gone"].format(path=self.path))
         db = open_bank(self.path, create=create)
         self._was_opened = True
         return db
@@ -169,14 +166,11 @@ def open_bank(path: Path, *, create: bool = True) -> Database:
         BankUnavailable: it is a database, but of something else, or was emptied.
         sqlite3.Error: it cannot be opened or is no database.
     """
+    # SQLite would take an empty file for a new bank, and delete the log beside it, which may hold all that is left.
     if path.is_file() and not (status := path.stat()).st_size:
-        # SQLite would take it for a new bank, and delete the log beside it, which may hold all that is left. But another
-        # process may be beginning a bank in it now.
-        if not create or time.time() - status.st_mtime > BUSY_SECONDS or has_log(path):
-            raise BankUnavailable(
-                f"{path} is empty: it was never completed, or its content was lost. Nothing was changed. Restore a "
-                "backup, or delete the file to begin a new bank"
-            )
+        is_old = time.time() - status.st_mtime > BUSY_SECONDS  # otherwise another process may be beginning a bank in it
+        if not create or is_old or has_log(path):
+            raise BankUnavailable(REFUSALS["empty"].format(path=path))
     db, version = _connect(path, "rwc" if create else "rw")
     try:
         _use_write_ahead_log(db.conn)
@@ -240,20 +234,11 @@ def read_version(conn: sqlite3.Connection, path: Path) -> int:
         "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
     ).fetchone()
     if version > schema.newest_version():
-        raise MemoirError(
-            f"{path} is a bank of version {version}; this Memoir reads up to {schema.newest_version()}. "
-            "Nothing was changed. Update Memoir, or point MEMOIR_HOME at another folder."
-        )
+        raise MemoirError(REFUSALS["later"].format(path=path, version=version, newest=schema.newest_version()))
     if 0 < version < schema.FIRST_VERSION:
-        raise BankUnavailable(
-            f"{path} is a bank of version {version}; this Memoir reads version {schema.FIRST_VERSION} and later. "
-            "Nothing was changed. Export it with the Memoir that wrote it, and import the export into a new bank."
-        )
+        raise BankUnavailable(REFUSALS["earlier"].format(path=path, version=version, first=schema.FIRST_VERSION))
     if tables and not version:
-        raise BankUnavailable(
-            f"{path} is a database, but not a Memoir bank. Nothing was changed. Use another file, or "
-            "point MEMOIR_HOME elsewhere."
-        )
+        raise BankUnavailable(REFUSALS["other"].format(path=path))
     return int(version)
 
 
@@ -290,9 +275,7 @@ def _name_of(fault: BaseException | None) -> str:
 def explain(path: Path, fault: Exception) -> str:
     """A fault met at the bank's file, in words: the file, what happened, what was kept and what to do."""
     if path.is_dir():
-        return (
-            f"{path}: is a folder, not a file. Nothing was changed. Point MEMOIR_HOME at a folder that can be written"
-        )
+        return str(REFUSALS["folder"].format(path=path))
     name = _name_of(fault)
     cause = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
     meaning = next(each["meaning"] for each in _MEANINGS if name.startswith(tuple(each["names"])))

@@ -103,7 +103,7 @@ def read_absolute(text: str) -> Stretch | None:
             return _calendar_unit(int(text), None, None)
         if not CALENDAR_TEXT.fullmatch(text):
             return None
-        # With slashes the month comes first unless it cannot (the library's own default); with dots the day always does.
+        # With slashes the month comes first unless it cannot (the library's own default), with dots always the day.
         dotted = re.search(r"\d{1,2}\.\d{1,2}\.\d{2,4}", text)
         parsed = _parser("DMY" if dotted else "MDY").get_date_data(text)
         when: datetime | None = parsed.date_obj

@@ -10,7 +10,7 @@ vectors    (n, 384) float32 or packed (`memory.search.engine.vectors`), all zero
 import json
 import math
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
+from memory import named_queries
 from memory.embedding.embedder import Vectors
 from memory.search.engine.postings import Postings, term_code
 from memory.search.engine.vectors import SegmentVectors
-from memory.types import SEMANTIC, STORES
 
 MAX_ROWS = 1 << 15
 """Rows of a segment at most. Forgetting one memory makes the next question read a segment's rows again; each segment
@@ -37,25 +37,9 @@ layout are ignored."""
 _ALIGNMENT = 64
 """Each array of a packed segment begins at a multiple of so many bytes."""
 
-_STORE = "CASE m.store " + " ".join(f"WHEN '{store}' THEN {n}" for n, store in enumerate(STORES)) + " END"
-_IS_BY_USER = (
-    "coalesce((SELECT t.role = 'user' FROM sources o JOIN turns t ON t.id = o.turn_id "
-    "WHERE o.memory_id = m.id ORDER BY t.id LIMIT 1), 0)"
-)
-_IS_FACT = "m.store IN ({})".format(", ".join(f"'{store}'" for store in SEMANTIC))
-
-
-_SQL: Mapping[str, tuple[str, type[np.generic]]] = {
-    "ids": ("m.id", np.int64),
-    "stores": (_STORE, np.int8),
-    "sessions": ("coalesce(m.session_id, 0)", np.int64),
-    "known_since": ("coalesce(unixepoch(coalesce(m.said_at, m.valid_from, m.event_start)), -9e999)", np.float64),
-    "starts": ("unixepoch(coalesce(m.event_start, m.valid_from, m.said_at))", np.float64),
-    "ends": (f"CASE WHEN {_IS_FACT} THEN 9e999 ELSE unixepoch(coalesce(m.event_end, m.said_at)) END", np.float64),
-    "speakers": ("m.speaker", np.uint64),
-    "by_user": (_IS_BY_USER, np.int8),
-}
-"""How each of the `Columns` is read from a row `m`, and its type."""
+_ROWS = named_queries(__file__)["rows"]
+_TYPES = (np.int64, np.int8, np.int64, np.float64, np.float64, np.float64, np.uint64, np.int8)
+"""The types of the `Columns`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +63,10 @@ class Columns:
 
     @classmethod
     def build(cls, values: Sequence[Sequence[Any]]) -> "Columns":
-        """Columns of one sequence of SQL values for each field."""
-        by_name = dict(zip(_SQL, values, strict=True))
-        by_name["speakers"] = [term_code(name) for name in by_name["speakers"]]
-        return cls(*(np.array(by_name[name], dtype) for name, (_, dtype) in _SQL.items()))
+        """Columns of one sequence of SQL values for each field; of the speakers, their names."""
+        *others, speakers, by_user = values
+        columns = zip((*others, list(map(term_code, speakers)), by_user), _TYPES, strict=True)
+        return cls(*(np.array(column, dtype) for column, dtype in columns))
 
     @classmethod
     def concatenate(cls, parts: Sequence["Columns"]) -> "Columns":
@@ -94,7 +78,7 @@ class Columns:
         return Columns(*(getattr(self, f.name)[rows] for f in fields(self)))
 
 
-_NO_ROWS = Columns.build([()] * len(_SQL))
+_NO_ROWS = Columns.build([()] * len(_TYPES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +137,7 @@ def read_rows(
     db: Database, persona_id: int, model: str, dimensions: int, after: int, before: int, max_rows: int = MAX_ROWS
 ) -> Iterator[Segment]:
     """A persona's memories with ids between the two, read row by row, in segments of at most `max_rows`."""
-    cursor = db.conn.execute(
-        f"SELECT {', '.join(sql for sql, _ in _SQL.values())}, m.terms, v.vector FROM memories m "
-        "LEFT JOIN vectors v ON v.key_hash = m.key_hash AND v.model = ? "
-        "WHERE m.persona_id = ? AND m.id > ? AND m.id < ? ORDER BY m.id",
-        (model, persona_id, after, before),
-    )
+    cursor = db.conn.execute(_ROWS, (model, persona_id, after, before))
     while rows := cursor.fetchmany(max_rows):
         *values, terms, blobs = zip(*rows, strict=True)
         embedded = np.array([blob is not None for blob in blobs])
