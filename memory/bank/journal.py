@@ -15,9 +15,12 @@ from itertools import groupby
 
 from sqlite_utils import Database
 
-from memory.bank import rows, schema
+from memory import named_queries
+from memory.bank import rows
 from memory.bank.connection import BankFile
 from memory.formatting import csv_text, format_counts, safe_cell
+
+_ENTRIES = named_queries(__file__)["entries"]
 
 HEADINGS = ("No.", "When", "Action", "Requested by", "Persona", "Count", "Memories")
 CSV_HEADINGS = ("No.", "When", "What", "By", "Persona", "How much", "Memories")
@@ -84,15 +87,10 @@ def format_ranges(numbers: Iterable[int]) -> str:
 
 def read(bank: BankFile, limit: int = -1, offset: int = 0) -> list[Entry]:
     """Read the entries, newest first."""
-    columns = ", ".join(f"j.{column}" for column in schema.COLUMNS["journal"])
-    query = (
-        f"SELECT {columns}, coalesce(p.name, '') AS persona FROM journal j LEFT JOIN personas p ON p.id = j.persona_id "
-        "ORDER BY j.id DESC LIMIT ? OFFSET ?"
-    )
     with bank.reading() as db:
         return [
             Entry(**{**row, "at": datetime.fromisoformat(row["at"]), "counts": json.loads(row["counts"])})
-            for row in db.query(query, [limit, offset])
+            for row in db.query(_ENTRIES, [limit, offset])
         ]
 
 

@@ -75,17 +75,7 @@ def _parser(order: str) -> Any:  # noqa: ANN401 - dateparser has no stubs
     # Imported here because dateparser and its language data take a tenth of a second to load.
     from dateparser.date import DateDataParser
 
-    return DateDataParser(
-        languages=["en"],
-        settings={
-            "PARSERS": ["absolute-time"],
-            "REQUIRE_PARTS": ["year"],
-            "RETURN_TIME_AS_PERIOD": True,
-            "DATE_ORDER": order,
-            "PREFER_DAY_OF_MONTH": "first",
-            "PREFER_MONTH_OF_YEAR": "first",
-        },
-    )
+    return DateDataParser(languages=["en"], settings={**WORDS["dateparser"], "DATE_ORDER": order})
 
 
 @lru_cache(maxsize=4096)

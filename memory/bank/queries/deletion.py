@@ -6,26 +6,21 @@
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlite_utils import Database
 
 from memory import named_queries
-from memory.bank.queries.memories import known_to, persona_list, visible_personas
+from memory.bank.queries.memories import memories_by_id, visible_personas
 from memory.bank.rows import format_time, json_list
 from memory.errors import MemoirError, UnknownMemory
-
-FIELD_SEPARATOR = 0xE000
-"""A private-use character that is neither a letter nor a space, so that no match spans two columns."""
 
 # Scripts without spaces between words: a word in them has no boundaries to match.
 _UNSPACED = re.compile(r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 _SQL = named_queries(__file__)
-_WITHOUT_TURNS = "NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)"
-_TURN_IDS = "SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +43,25 @@ Selector = Callable[[Database, int], Selection]
 """Finds the selected rows of one persona, given its id."""
 
 
-def _ids(db: Database, query: str, *values: object) -> list[int]:
-    return [int(i) for (i,) in db.conn.execute(query, values)]
-
-
 def select_everything(db: Database, persona_id: int) -> Selection:
     """Select a persona and all its rows.
 
     Raises:
         MemoirError: it is not there.
     """
-    memories, sessions = (
-        _ids(db, f"SELECT id FROM {table} WHERE persona_id = ?", persona_id) for table in ("memories", "sessions")
-    )
-    if not (personas := _ids(db, "SELECT id FROM personas WHERE id = ?", persona_id)):
+    kinds = ("memories", "turns", "sessions", "personas")
+    selected = [run_column(db, f"{kind}_of_persona", persona=persona_id) for kind in kinds]
+    if not selected[-1]:
         raise MemoirError(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
-    return Selection(memories, _ids(db, _TURN_IDS, persona_id), sessions, personas=personas)
+    return Selection(**dict(zip(kinds, selected, strict=True)))
 
 
 def select_memories(ids: Sequence[int]) -> Selector:
     """Select memories that the persona knows, and the turns they came from."""
 
     def find(db: Database, persona_id: int) -> Selection:
-        known = known_to(db, persona_id, "+m.persona_id")
-        existing = f"SELECT m.id FROM memories m WHERE {known} AND m.id IN (SELECT value FROM json_each(?))"
-        memories = _ids(db, existing, json_list(ids))
-        turns = "SELECT DISTINCT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(?))"
-        return Selection(memories, _ids(db, turns, json_list(memories)))
+        known = Selection([memory.id for memory in memories_by_id(db, persona_id, ids)])
+        return replace(known, turns=run_column(db, "source_turns", known))
 
     return find
 
@@ -87,11 +74,11 @@ def select_session(session_id: int) -> Selector:
     """
 
     def find(db: Database, persona_id: int) -> Selection:
-        personas = persona_list(visible_personas(db, persona_id))
-        if not _ids(db, f"SELECT id FROM sessions WHERE id = ? AND persona_id IN {personas}", session_id):
+        personas = json_list(visible_personas(db, persona_id))
+        if not run_column(db, "known_session", session=session_id, knowing=personas):
             raise UnknownMemory(f"persona {persona_id} has no session {session_id}")
-        memories = _ids(db, f"SELECT id FROM memories m WHERE session_id = ? AND {_WITHOUT_TURNS}", session_id)
-        return Selection(memories, _ids(db, "SELECT id FROM turns WHERE session_id = ?", session_id), (session_id,))
+        kinds = ("memories", "turns")
+        return Selection(*(run_column(db, f"{kind}_of_session", session=session_id) for kind in kinds), (session_id,))
 
     return find
 
@@ -103,9 +90,8 @@ def select_before(moment: datetime) -> Selector:
     """
 
     def find(db: Database, persona_id: int) -> Selection:
-        values, known = (persona_id, format_time(moment)), "coalesce(said_at, event_end) < ?"
-        query = f"SELECT id FROM memories m WHERE persona_id = ? AND {known} AND {_WITHOUT_TURNS}"
-        return Selection(_ids(db, query, *values), _ids(db, f"{_TURN_IDS} AND t.said_at < ?", *values))
+        values = {"persona": persona_id, "moment": format_time(moment)}
+        return Selection(*(run_column(db, f"{kind}_before", **values) for kind in ("memories", "turns")))
 
     return find
 
@@ -125,28 +111,21 @@ def select_mentions(text: str) -> Selector:
     left = "" if _UNSPACED.match(first) or not first.isalnum() else r"(?<!\w)"
     right = "" if _UNSPACED.match(last) or not last.isalnum() else r"(?!\w)"
     pattern = re.compile(left + r"\s+".join(map(re.escape, words)) + right, re.IGNORECASE)
-    # Several columns as one text: a call out of SQLite costs as much as the search itself.
-    key, separator = "CASE WHEN key = text THEN '' ELSE key END", f" || char({FIELD_SEPARATOR}) || "
-    of_memory = separator.join(("text", key, "speaker", "attribute", "event_text", "emotion", "scene"))
-    of_turn = separator.join(("t.text", "t.speaker"))
 
     def find(db: Database, persona_id: int) -> Selection:
         db.conn.create_function("mentions", 1, lambda value: pattern.search(value) is not None, deterministic=True)
-        return Selection(
-            _ids(db, f"SELECT id FROM memories WHERE persona_id = ? AND mentions({of_memory})", persona_id),
-            _ids(db, f"{_TURN_IDS} AND mentions({of_turn})", persona_id),
-            titles=_ids(db, "SELECT id FROM sessions WHERE persona_id = ? AND mentions(title)", persona_id),
-        )
+        kinds = ("memories", "turns", "titles")
+        return Selection(**{kind: run_column(db, f"mentioning_{kind}", persona=persona_id) for kind in kinds})
 
     return find
 
 
-def run(db: Database, name: str, selected: Selection | None = None, **values: int | str) -> sqlite3.Cursor:
+def run(db: Database, name: str, selected: Selection | None = None, **values: object) -> sqlite3.Cursor:
     """Run a statement of deletion.sql on selected rows, with further values that it names."""
     return db.conn.execute(_SQL[name], {**(selected or Selection()).values, **values})
 
 
-def run_column(db: Database, name: str, selected: Selection | None = None, **values: int) -> list[Any]:
+def run_column(db: Database, name: str, selected: Selection | None = None, **values: object) -> list[Any]:
     """The first column of what a statement selects."""
     return [value for (value,) in run(db, name, selected, **values)]
 

@@ -1,5 +1,52 @@
--- What depends on rows that are to be forgotten, and the changes to what stays. `:memories`, `:turns`, `:sessions`,
+-- What is selected to be forgotten, what depends on it, and the changes to what stays. `:memories`, `:turns`, `:sessions`,
 -- `:titles` and `:personas` are JSON lists of the selected ids.
+
+-- name: personas_of_persona
+SELECT id FROM personas WHERE id = :persona
+
+-- name: sessions_of_persona
+SELECT id FROM sessions WHERE persona_id = :persona
+
+-- name: turns_of_persona
+SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = :persona
+
+-- name: memories_of_persona
+SELECT id FROM memories WHERE persona_id = :persona
+
+-- name: source_turns
+SELECT DISTINCT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(:memories))
+
+-- name: known_session
+-- The session, if it is of one of the personas `:knowing`, a JSON list.
+SELECT id FROM sessions WHERE id = :session AND persona_id IN (SELECT value FROM json_each(:knowing))
+
+-- name: turns_of_session
+SELECT id FROM turns WHERE session_id = :session
+
+-- name: memories_of_session
+-- Those that came from no turn; the others go with their turns.
+SELECT id FROM memories m WHERE session_id = :session AND NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)
+
+-- name: turns_before
+SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_id = :persona AND t.said_at < :moment
+
+-- name: memories_before
+SELECT id FROM memories m WHERE persona_id = :persona AND coalesce(said_at, event_end) < :moment
+    AND NOT EXISTS (SELECT 1 FROM sources WHERE memory_id = m.id)
+
+-- name: mentioning_memories
+-- Several columns as one text: a call out of SQLite costs as much as the search itself. Between them stands a private-use
+-- character that is neither a letter nor a space, so that no match spans two columns.
+SELECT id FROM memories WHERE persona_id = :persona AND mentions(text || char(0xE000)
+    || CASE WHEN key = text THEN '' ELSE key END || char(0xE000) || speaker || char(0xE000) || attribute
+    || char(0xE000) || event_text || char(0xE000) || emotion || char(0xE000) || scene)
+
+-- name: mentioning_turns
+SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id
+WHERE s.persona_id = :persona AND mentions(t.text || char(0xE000) || t.speaker)
+
+-- name: mentioning_titles
+SELECT id FROM sessions WHERE persona_id = :persona AND mentions(title)
 
 -- name: orphaned_memories
 -- The memories that would keep no turn that supports them on its own.
