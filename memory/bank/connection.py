@@ -230,9 +230,8 @@ def _connect(path: Path, mode: str) -> tuple[Database, int]:
 def read_version(conn: sqlite3.Connection, path: Path) -> int:
     """The version of a bank that this Memoir can read; 0 for an empty file."""
     # One statement, one view: another process may be making the tables.
-    version, tables = conn.execute(
-        "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
-    ).fetchone()
+    query = "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
+    version, tables = conn.execute(query).fetchone()
     if version > schema.newest_version():
         raise MemoirError(REFUSALS["later"].format(path=path, version=version, newest=schema.newest_version()))
     if 0 < version < schema.FIRST_VERSION:

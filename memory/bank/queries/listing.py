@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memory import named_queries, read_table
@@ -18,7 +18,7 @@ from memory.bank.queries.memories import IS_PLAN
 from memory.bank.relations import YOU
 from memory.dates.english.tense import TIME_WORDS
 from memory.search.tokens import content, terms, words
-from memory.types import SEMANTIC, SUMMARY, Memory, Store, TimeSpan
+from memory.types import SEMANTIC, Memory, Store, TimeSpan
 
 SQL = named_queries(__file__)
 
@@ -46,12 +46,8 @@ _DAY = re.compile(
 )
 """The number of a day or a year: an event has its time beside its words."""
 
-OTHER_KINDS: Mapping[str, str] = {
-    "dialogue": "m.store = 'dialogue' AND m.taken_back IS NULL",
-    "summary": f"m.attribute = '{SUMMARY}' AND m.taken_back IS NULL",
-    "retracted": "m.taken_back IS NOT NULL",
-}
-"""What is not listed with the facts, people and events, as SQL conditions on memories `m`."""
+OTHER_KINDS = ("dialogue", "summary", "retracted")
+"""What is not listed with the facts, people and events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +114,7 @@ def read_other(
     bank: Bank, persona_id: int, kind: str, during: TimeSpan | None = None, limit: int = -1, offset: int = 0
 ) -> tuple[list[Memory], int]:
     """Some of a persona's memories of one of the `OTHER_KINDS`, the newest first, and the number of all of them."""
-    where = f"WHERE m.persona_id = :persona AND {OTHER_KINDS[kind]} AND {SQL['during']}"
+    where = f"WHERE m.persona_id = :persona AND {SQL[kind]} AND {SQL['during']}"
     values = {**_values(persona_id, during), "limit": limit, "offset": offset}
     with bank.reading() as db:
         total = int(db.conn.execute(f"SELECT count(*) FROM memories m {where}", values).fetchone()[0])

@@ -44,53 +44,43 @@ def relationships(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> l
 
 def facts_told(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
     """The facts that a user told about themselves and their people, and that held at a moment, the latest first."""
-    facts = f"m.store IN ('profile', 'relationship') AND m.relation_tail <> '' AND t.role = 'user' {_LATEST}"
-    return _read_known(bank, persona_id, as_of, facts)
+    return _read_known(bank, persona_id, as_of, "facts_told")
 
 
 def facts_of_persona(bank: Bank, persona: Persona, as_of: datetime) -> list[Memory]:
     """The facts that a persona told about itself and its people, and that held at a moment, the latest first."""
-    facts = f"m.store IN ('profile', 'relationship') AND m.relation_tail <> '' AND m.relation_head = :name {_LATEST}"
-    return _read_known(
-        bank, persona.id, as_of, f"m.persona_id = :persona AND m.speaker = :name AND {facts}", name=persona.name
-    )
+    return _read_known(bank, persona.id, as_of, "facts_of_persona", name=persona.name)
 
 
 def upcoming(bank: Bank, persona_id: int, as_of: datetime, limit: int) -> list[Memory]:
     """What was told of days from a moment on, the next first: plans, appointments, visits."""
-    ahead = f"{IS_PLAN} AND m.event_start < :until ORDER BY m.event_start, m.id LIMIT :most"
-    return _read_known(bank, persona_id, as_of, ahead, until=rows.format_time(as_of + PLANNED), most=limit)
+    return _read_known(bank, persona_id, as_of, "upcoming", until=rows.format_time(as_of + PLANNED), most=limit)
 
 
 def events_told(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
     """What was learned of what happened or is planned, the latest first."""
-    return _read_known(bank, persona_id, as_of, f"m.store = 'event' AND m.attribute <> 'summary' {_LATEST}")
+    return _read_known(bank, persona_id, as_of, "events_told")
 
 
 def known_facts(bank: Bank, persona_id: int, as_of: datetime) -> list[Memory]:
     """The facts that held at a moment, the latest first; none that an assistant told or that was edited since."""
-    facts = f"""m.store IN ('profile', 'relationship', 'world') AND coalesce(t.role, '') <> 'assistant'
-        AND NOT EXISTS (SELECT 1 FROM changes WHERE other_id = m.id AND kind = 'edit' AND at > :at) {_LATEST}
-    """
-    return _read_known(bank, persona_id, as_of, facts)
+    return _read_known(bank, persona_id, as_of, "known_facts")
 
 
 def name_told(bank: Bank, persona_id: int, as_of: datetime) -> str:
     """The name that the user had told last at a moment; empty if none."""
-    # A persona says who it is, too.
-    named = f"m.attribute = 'name' AND m.relation_tail <> '' AND coalesce(t.role, '') <> 'assistant' {_LATEST}"
-    facts = _read_known(bank, persona_id, as_of, named, most=1)
+    facts = _read_known(bank, persona_id, as_of, "name_told", most=1)
     return facts[0].relation.tail if facts and facts[0].relation else ""
 
 
-def _read_known(bank: Bank, persona_id: int, as_of: datetime, clauses: str, **more: object) -> list[Memory]:
-    """The memories that a persona knew at a moment and that held then, by clauses and their values.
+def _read_known(bank: Bank, persona_id: int, as_of: datetime, query: str, **more: object) -> list[Memory]:
+    """The memories that a persona knew at a moment and that held then, by a condition of told.sql and its values.
 
     A fact that was told to several personas is listed once, and of two that exclude each other the latest.
     """
     with bank.reading() as db:
         known, ended = known_to(db, persona_id), ended_elsewhere(db, persona_id)
-        where = f"WHERE {known} AND {_HOLDS} AND {clauses}"
+        where = f"WHERE {known} AND {_HOLDS} AND {SQL[query].format(latest=_LATEST, is_plan=IS_PLAN)}"
         found = read_memories(db, where, {**_values(persona_id, as_of), **more})
     at = rows.format_time(as_of) or ""
     holds = [memory for memory in found if ended.get(memory.id, "9") > at]
