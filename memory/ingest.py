@@ -283,15 +283,9 @@ def _report(*histories: History) -> HistoryReport:
     """The report on histories that were stored in the same persona."""
     persona = histories[0].persona
     assert persona is not None  # only stored histories are reported
-    return HistoryReport(
-        persona,
-        sum(h.sessions for h in histories),
-        sum(h.turns for h in histories),
-        sum(h.memories for h in histories),
-        _total(histories),
-        _listed(histories),
-        sum(h.skipped for h in histories),
-    )
+    counts = ((h.sessions, h.turns, h.memories, h.skipped) for h in histories)
+    sessions, turns, memories, skipped = map(sum, zip(*counts, strict=True))
+    return HistoryReport(persona, sessions, turns, memories, _total(histories), _listed(histories), skipped)
 
 
 def _total(histories: Iterable[History]) -> WriteCounts:

@@ -3,7 +3,6 @@
 README.md defines what each expression means, and says why no library reads them all.
 """
 
-import re
 from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Literal
 from memory.dates import calendar
 from memory.dates.calendar import DAY, Stretch
 from memory.dates.phrases import Phrase, read_phrases
-from memory.dates.rules import LOOK_BACK, MAX_DATE_LENGTH, read_absolute
+from memory.dates.rules import CONTEXTS, LOOK_BACK, MAX_DATE_LENGTH, read_absolute
 from memory.types import TimeSpan
 
 Relation = Literal["in", "before", "after", "not"]
@@ -26,14 +25,6 @@ YEARS_AFTER = 1  # how far "after March" reaches on while March is to come
 MONTH_NAMES = "January February March April May June July August September October November December".split()
 # Two moments so far apart and so different that only an absolute date means the same at both.
 MOMENTS = (datetime(2024, 2, 13, 9), datetime(2001, 11, 30, 21))
-
-OPEN_END_WORD = re.compile(
-    r"(?<!\w)(?P<word>(?:ever\s+)?since|starting(?:\s+(?:from|in|on))?|from|after|before|prior\s+to|until|till|by)"
-    r"\s+(?:the\s+)?\Z",
-    re.IGNORECASE,
-)
-DENIAL = re.compile(r"(?<!\w)(?:not|instead\s+of|rather\s+than)\s+(?:(?:on|in|at|the)\s+){0,2}\Z", re.IGNORECASE)
-ONWARDS = re.compile(r"\s+(?:on|onwards?|forward)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +80,18 @@ def _express(text: str, phrase: Phrase, now: datetime, zone: tzinfo, edge: int) 
     relation: Relation = "in"
     described = ""
     start, end = phrase.start, phrase.end
-    opener = OPEN_END_WORD.search(text, max(edge, start - LOOK_BACK), start)
+    opener = CONTEXTS["open_end"].search(text, max(edge, start - LOOK_BACK), start)
     word = opener["word"].lower().split()[0] if opener else ""
     if word == "by" and phrase.tense != "past":
         opener = None  # the day by which something is due
-    onwards = ONWARDS.match(text, end) if word == "from" else None
+    onwards = CONTEXTS["onwards"].match(text, end) if word == "from" else None
     try:
         if opener and (word != "from" or onwards):
             start, end = opener.start(), onwards.end() if onwards else end
             named = describe_span(_in_zone(stretch, zone))
             described = f"{opener['word'].lower()} {named}{text[phrase.end : end]}"
             stretch, relation = _open_ended(stretch, word, now)
-        elif DENIAL.search(text, max(edge, start - LOOK_BACK), start):
+        elif CONTEXTS["denial"].search(text, max(edge, start - LOOK_BACK), start):
             relation = "not"
         span = _in_zone(stretch, zone)
     except (ValueError, OverflowError):  # past the calendar's first or last day
