@@ -16,7 +16,7 @@ from sqlite_utils import Database
 
 from memory import named_queries
 from memory.bank import journal, rows
-from memory.bank.connection import BankFile
+from memory.bank.connection import REFUSALS, BankFile
 from memory.bank.facts import add_memory
 from memory.bank.queries.memories import known_to, memories_by_id, persona_list, read_memories, visible_personas
 from memory.bank.sessions import find_or_create_persona, record_sessions, store_session
@@ -74,10 +74,7 @@ class Bank(BankFile):
         held = {"memories": db.table("memories").count, "MB": math.ceil(size / 2**20)}
         for (unit, count), most in zip(held.items(), (self._quota.memories, self._quota.megabytes), strict=True):
             if most is not None and count > most:
-                raise BankUnavailable(
-                    f"There is room for {most:,} {unit} here, and this would make {count:,}, so it was not stored. "
-                    "Forget some memories first."
-                )
+                raise BankUnavailable(REFUSALS["full"].format(most=most, unit=unit, count=count))
 
     # --- personas
 

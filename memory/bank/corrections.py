@@ -69,12 +69,8 @@ def edit(bank: Bank, to: Memory) -> Memory:
             if named and to.event == rows.memory_draft(old).event:
                 to = replace(to, event=named.span, event_text=named.text)
             changed |= rows.relation_columns(replace(rows.memory_draft(old), text=text, relation=None))
-        timed = {
-            **rows.event_columns(to.event),
-            "event_text": to.event_text,
-            "valid_from": rows.format_time(to.valid_from),
-            "valid_to": rows.format_time(to.valid_to),
-        }
+        timed = {**rows.event_columns(to.event), "event_text": to.event_text}
+        timed |= {"valid_from": rows.format_time(to.valid_from), "valid_to": rows.format_time(to.valid_to)}
         version = {"id": new_id, "identity": rows.digest("version", uuid4().hex), "recorded_at": rows.now()}
         insert(db, "memories", [{**old, **changed, **timed, **version}])
         # An edited statement no longer says what its turn alone says.

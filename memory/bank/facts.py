@@ -172,17 +172,9 @@ def reassert(db: Database, new_id: int) -> None:
         if not statements:
             continue
         identities = (rows.learned_identity(rows.memory_draft(row), period) for period in count(1))
-        again = {
-            **row,
-            "id": next_id(db, "memories"),
-            "identity": next(
-                i for i in identities if rows.find_by_identity(db, "memories", row["persona_id"], i) is None
-            ),
-            "said_at": statements[0][1],
-            "valid_from": statements[0][1],
-            "valid_to": None,
-            "superseded_by": None,
-        }
+        identity = next(i for i in identities if rows.find_by_identity(db, "memories", row["persona_id"], i) is None)
+        again = {**row, "id": next_id(db, "memories"), "identity": identity, "valid_to": None, "superseded_by": None}
+        again["said_at"] = again["valid_from"] = statements[0][1]
         insert(db, "memories", [again])
         db.conn.executemany(SQL["move_source"], [(again["id"], row["id"], turn_id) for turn_id, _ in statements])
         supersede(db, again["id"])

@@ -102,15 +102,8 @@ def turn_identity(turn: TurnDraft, nth: int) -> str:
 
 def memory_identity(draft: MemoryDraft) -> str:
     """What makes a memory that no turn said the same one when it comes again."""
-    return digest(
-        draft.store,
-        draft.text,
-        draft.speaker,
-        draft.attribute,
-        draft.event_text,
-        format_time(draft.said_at),
-        draft.external_id,
-    )
+    said_at = format_time(draft.said_at)
+    return digest(draft.store, draft.text, draft.speaker, draft.attribute, draft.event_text, said_at, draft.external_id)
 
 
 def part_identity(session_id: int, turn: str, part: int) -> str:

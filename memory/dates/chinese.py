@@ -19,11 +19,8 @@ def number(text: str) -> tuple[int, int]:
         return (2, 5) if text == "几" else (5, 20)
     if text.isdecimal():
         return int(text), int(text)
-    text = text.replace("两", "二")
-    tens, ten, ones = text.rpartition("十")
-    if not ten:
-        return DIGITS.index(text), DIGITS.index(text)
-    value = 10 * (DIGITS.index(tens) if tens else 1) + (DIGITS.index(ones) if ones else 0)
+    tens, ten, ones = text.replace("两", "二").rpartition("十")
+    value = (10 * (DIGITS.index(tens) if tens else 1) if ten else 0) + (DIGITS.index(ones) if ones else 0)
     return value, value
 
 

@@ -171,13 +171,10 @@ def _range_of(first: Phrase, last: Phrase) -> Resolve:
     """Resolve from the first time through the last; an end without a year takes it from the other end."""
 
     def resolve(now: datetime, tense: Tense) -> Stretch | None:
-        ending = last.at(now)
-        beginning = first.at(now)
-        if not beginning or not ending:
-            return None
-        if first.kind == "recurring":
+        beginning, ending = first.at(now), last.at(now)
+        if beginning and ending and first.kind == "recurring":
             beginning = first.resolve(ending.end - timedelta(seconds=1), "past")
-        elif last.kind == "recurring":
+        elif beginning and ending and last.kind == "recurring":
             ending = last.resolve(beginning.start, "future")
         if not beginning or not ending or beginning.start >= ending.start:
             return None

@@ -22,6 +22,7 @@ from sqlite_utils import Database
 from memory.bank import facts, journal
 from memory.bank.backup import KEPT_SUFFIX
 from memory.bank.bank import Bank
+from memory.bank.connection import REFUSALS
 from memory.bank.queries import deletion
 from memory.bank.queries.deletion import Selection, Selector, select_memories
 from memory.bank.queries.memories import visible_personas
@@ -204,12 +205,9 @@ def _clean_and_verify(bank: Bank, report: ForgetReport, texts: set[str], progres
         kept = sorted([*folder.glob(f"{bank.path.name}{KEPT_SUFFIX}*"), *find_unfinished(folder)])
         copies = tuple(path for path in kept if byte_search.find_in_file(path, sample))
     except (BankUnavailable, OSError) as fault:
-        cause = fault.__cause__ or fault
-        raise BankUnavailable(
-            f"{bank.path}: {format_counts({'memories': report.memories, 'turns': report.turns})} were deleted, but "
-            f"old copies of their text may be left in its files ({cause}). Make sure that the disk can be written "
-            "and has room. Memoir cleans the files when you next forget something"
-        ) from fault
+        deleted = format_counts({"memories": report.memories, "turns": report.turns})
+        message = REFUSALS["uncleaned"].format(path=bank.path, deleted=deleted, cause=fault.__cause__ or fault)
+        raise BankUnavailable(message) from fault
     progress(1.0)
     return replace(report, residue=len(left), copies=copies, uploads=uploads)
 

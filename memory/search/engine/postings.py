@@ -85,13 +85,8 @@ def _build(
     at = np.flatnonzero(is_first)
     terms, starts = np.unique(codes[at], return_index=True)
     sums = np.add.reduceat(counts[order], at) if len(at) else counts
-    return Postings(
-        terms,
-        np.append(starts, len(at)).astype(np.uint32),
-        rows[at].astype(np.uint16),
-        np.minimum(sums, np.iinfo(np.uint16).max).astype(np.uint16),
-        lengths,
-    )
+    counts, starts = np.minimum(sums, np.iinfo(np.uint16).max), np.append(starts, len(at))
+    return Postings(terms, starts.astype(np.uint32), rows[at].astype(np.uint16), counts.astype(np.uint16), lengths)
 
 
 def bm25(
