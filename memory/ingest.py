@@ -264,7 +264,7 @@ class _BatchWriter:
     @property
     def so_far(self) -> str:
         """How much of the file is in the bank, as a sentence."""
-        kept = _total(self.file.histories.values())
+        kept = sum((history.stored for history in self.file.histories.values()), WriteCounts())
         if kept == WriteCounts():
             return f"Nothing from {self.file.path.name} was stored."
         turns, memories = kept.turns + kept.known_turns, kept.memories + kept.known_memories
@@ -285,11 +285,8 @@ def _report(*histories: History) -> HistoryReport:
     assert persona is not None  # only stored histories are reported
     counts = ((h.sessions, h.turns, h.memories, h.skipped) for h in histories)
     sessions, turns, memories, skipped = map(sum, zip(*counts, strict=True))
-    return HistoryReport(persona, sessions, turns, memories, _total(histories), _listed(histories), skipped)
-
-
-def _total(histories: Iterable[History]) -> WriteCounts:
-    return sum((h.stored for h in histories), WriteCounts())
+    stored = sum((h.stored for h in histories), WriteCounts())
+    return HistoryReport(persona, sessions, turns, memories, stored, _listed(histories), skipped)
 
 
 def _listed(histories: Iterable[History]) -> tuple[Skip, ...]:

@@ -262,15 +262,11 @@ class Bank(BankFile):
 
     def cited_in_chat(self, persona_id: int, chat_id: str) -> list[Memory]:
         """The memories that replies in the session with that `external_id` cite; those of the last reply first."""
-        with self.reading() as db:
-            clauses = SQL["cited_in_chat"].format(known=known_to(db, persona_id, "+m.persona_id"))
-            return read_memories(db, clauses, {"persona": persona_id, "chat": chat_id})
+        return self.read_memories(SQL["cited_in_chat"], {"persona": persona_id, "chat": chat_id})
 
     def memories_from_same_turns(self, persona_id: int, memory_id: int) -> list[Memory]:
         """All known memories from the turns of a memory, itself included, in the order in which they were stored."""
-        with self.reading() as db:
-            clauses = SQL["from_same_turns"].format(known=known_to(db, persona_id, "+m.persona_id"))
-            return read_memories(db, clauses, {"persona": persona_id, "id": memory_id})
+        return self.read_memories(SQL["from_same_turns"], {"persona": persona_id, "id": memory_id})
 
     def sources(self, persona_id: int, memory_id: int) -> list[Turn]:
         """The turns that a memory came from, in order."""

@@ -116,7 +116,7 @@ def merge(bank: Bank, persona_id: int, memory_id: int, others: Sequence[int]) ->
 def last_change(bank: Bank, persona_id: int) -> Change | None:
     """The change that `undo` would undo."""
     with bank.reading() as db:
-        row = _last(db, persona_id)
+        row = next(db.query(SQL["last_change"], [persona_id]), None)
     return Change(row["kind"], row["memory_id"], row["other_id"]) if row else None
 
 
@@ -127,7 +127,7 @@ def undo(bank: Bank, persona_id: int) -> int:
         MemoirError: there is nothing to undo.
     """
     with bank.writing() as db:
-        row = _last(db, persona_id)
+        row = next(db.query(SQL["last_change"], [persona_id]), None)
         if row is None:
             raise MemoirError("There is nothing to undo.")
         memory_id, other, touched = row["memory_id"], row["other_id"], json.loads(row["touched"])
@@ -181,7 +181,3 @@ def _record(
     row = {"persona_id": persona_id, "at": rows.now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}
     insert(db, "changes", [{**row, "touched": json.dumps(list(touched))}])
     journal.record(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id])
-
-
-def _last(db: Database, persona_id: int) -> dict[str, Any] | None:
-    return next(iter(db.query(SQL["last_change"], [persona_id])), None)

@@ -6,6 +6,7 @@ they of it.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlite_utils import Database
 
@@ -47,16 +48,17 @@ def persona_list(personas: Sequence[int]) -> str:
     return f"({', '.join(map(str, personas))})"
 
 
-def read_memories(db: Database, clauses: str, values: Mapping[str, object]) -> list[Memory]:
-    """The memories `m` that SQL clauses with named values, of them `persona`, select."""
+def read_memories(db: Database, clauses: str, values: Mapping[str, Any]) -> list[Memory]:
+    """The memories `m` that SQL clauses with named values, of them `persona`, select; {known} is that it knows them."""
+    if "{known}" in clauses:
+        # The plus keeps SQLite from using the persona's index to reach rows whose ids are given.
+        clauses = clauses.format(known=known_to(db, values["persona"], "+m.persona_id"))
     return [rows.memory(r) for r in db.query(f"{MEMORY} {clauses}", dict(values))]
 
 
 def memories_by_id(db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
     """Those of the memories that a persona knows that have these ids, in the order of the ids."""
-    # The plus keeps SQLite from using the persona's index to reach rows whose ids are given.
-    known = known_to(db, persona_id, "+m.persona_id")
-    query = f"{MEMORY} WHERE {known} AND m.id IN (SELECT value FROM json_each(:ids))"
-    values = {"persona": persona_id, "ids": rows.json_list(ids)}
-    by_id = {r["id"]: rows.memory(r) for r in db.query(query, values)}
+    clauses = "WHERE {known} AND m.id IN (SELECT value FROM json_each(:ids))"
+    found = read_memories(db, clauses, {"persona": persona_id, "ids": rows.json_list(ids)})
+    by_id = {memory.id: memory for memory in found}
     return [by_id[i] for i in ids if i in by_id]

@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Literal
 
-from sqlite_utils import Database
-
 from memory import named_queries
 from memory.bank.bank import Bank
 from memory.bank.queries.told import relationships
@@ -88,15 +86,10 @@ def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:
 def user_name(bank: Bank, persona_id: int) -> str:
     """The user's own name: the one they told, or else under which they speak; "You" if neither is known."""
     with bank.reading() as db:
-        speakers = _user_speakers(db, persona_id)
+        speakers = [name for (name,) in db.conn.execute(SQL["user_speakers"], (persona_id,))]
         values = {"persona": persona_id, "user": json.dumps([YOU, *speakers])}
         names = [*(name for (name,) in db.conn.execute(SQL["name_told"], values)), *speakers]
     return next((name for name in names if name.casefold() not in _NAMELESS), YOU)
-
-
-def _user_speakers(db: Database, persona_id: int) -> list[str]:
-    """The names under which the user speaks, the most frequent first."""
-    return [name for (name,) in db.conn.execute(SQL["user_speakers"], (persona_id,))]
 
 
 def relations(bank: Bank, persona_id: int, name: str, as_of: datetime, user: str = YOU) -> list[Tie]:
@@ -106,8 +99,8 @@ def relations(bank: Bank, persona_id: int, name: str, as_of: datetime, user: str
     Whatever the user is called in them, they are one person, `user`.
     """
     with bank.reading() as db:
-        own = {YOU, user, user.split()[0], *_user_speakers(db, persona_id)}
-    same = dict.fromkeys(own, user)
+        speakers = [name for (name,) in db.conn.execute(SQL["user_speakers"], (persona_id,))]
+    same = dict.fromkeys([YOU, user, user.split()[0], *speakers], user)
     stated = [
         Tie(same.get(each.head, each.head), each.name, same.get(each.tail, each.tail), memory.text)
         for memory in relationships(bank, persona_id, as_of, RELATIONS)

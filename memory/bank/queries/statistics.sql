@@ -15,5 +15,6 @@ SELECT relation_tail FROM memories WHERE persona_id = :persona AND attribute = '
     AND relation_tail <> '' ORDER BY said_at DESC, id DESC LIMIT 1
 
 -- name: user_speakers
+-- The names under which the user speaks, the most frequent first.
 SELECT t.speaker FROM turns t JOIN sessions s ON s.id = t.session_id
 WHERE s.persona_id = ? AND t.role = 'user' GROUP BY t.speaker ORDER BY count(*) DESC
