@@ -111,7 +111,7 @@ class Users:
     def note_login(self, user: User, address: str) -> None:
         """Note when and from where a user logged in; of the last ones only, and not on a full disk."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with suppress(OSError), self._lock():
+        with suppress(OSError), FileLock(self.path.with_suffix(".lock"), mode=0o600):
             lines = [f"{at}\t{place}\n" for at, place in self.logins(user)][1 - MAX_LOGINS :]
             new = self._logins_of(user).with_suffix(".new")
             new.write_text("".join([*lines, f"{now}\t{address}\n"]), "utf-8")
@@ -209,14 +209,11 @@ class Users:
             old = find_user(users, name)
             users[users.index(old)] = User(**(asdict(old) | fields))
 
-    def _lock(self) -> FileLock:
-        return FileLock(self.path.with_suffix(".lock"), mode=0o600)
-
     @contextmanager
     def _editing(self) -> Iterator[list[User]]:
         """The users as a list to change in place; written completely or not at all, by one process at a time."""
         self._home.mkdir(parents=True, exist_ok=True)
-        with self._lock():
+        with FileLock(self.path.with_suffix(".lock"), mode=0o600):
             users = list(self.all())
             yield users
             with unfinished_file(self.path) as new:

@@ -132,8 +132,8 @@ def retract(db: Database, persona_id: int, memory_id: int, at: str | None, *, is
     taken = db.conn.execute(SQL["retract"].format(known=known), (at, memory_id))
     if taken.rowcount:
         db.conn.execute(SQL["reopen_closed"], {"id": memory_id})
-    if taken.rowcount and is_statement:
-        db.conn.execute(SQL["delete_summaries"], (memory_id,))
+        if is_statement:
+            db.conn.execute(SQL["delete_summaries"], (memory_id,))
 
 
 def undo_effects(db: Database, memory_id: int) -> None:

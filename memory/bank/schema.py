@@ -59,21 +59,8 @@ def _parts(conn: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         before, _, rest = sql.partition("(")
         body, _, after = rest.rpartition(")")
         yield f"table {name}", before.replace('"', "") + after
-        for definition in _definitions(body):
+        for definition in map(str.strip, re.split(r",(?![^()]*\))", body)):  # its outermost commas separate them
             yield f"table {name}: {definition[:40]}", definition
-
-
-def _definitions(body: str) -> Iterator[str]:
-    """The columns and rules of a table: what its outermost commas separate."""
-    depth, definition = 0, ""
-    for token in re.findall(r"'(?:[^']|'')*'|[^'(),]+|.", body):
-        depth += (token == "(") - (token == ")")
-        if token == "," and not depth:
-            yield definition.strip()
-            definition = ""
-        else:
-            definition += token
-    yield definition.strip()
 
 
 def _of_new_bank() -> tuple[dict[str, dict[str, Kind]], dict[tuple[str, str], str], dict[str, str]]:

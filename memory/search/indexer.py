@@ -74,7 +74,7 @@ def count_pending(bank: Bank, model: str, persona_id: int | None = None) -> int:
 
 def check_segments(db: Database, model: str, dimensions: int) -> Iterator[str]:
     """A message for each packed segment that differs from the rows it was made from."""
-    for persona_id in indexing.persona_ids(db):
+    for persona_id in [row["id"] for row in db.table("personas").rows_where(select="id")]:
         for packed in packing.list_packed(db, persona_id, model):
             rows = list(segments.read_rows(db, persona_id, model, dimensions, packed.first - 1, packed.last + 1))
             segment = packing.load(db, packed)

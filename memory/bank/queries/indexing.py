@@ -4,7 +4,6 @@
 bound the ids of memories; both are exclusive.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -74,12 +73,4 @@ def hashes_without_vector(db: Database, model: str, persona_id: int, after: int,
 
 def store_vectors(db: Database, model: str, vectors: Mapping[str, bytes]) -> None:
     """Store vectors by the hash of their key, except those whose key was deleted while they were computed."""
-    query = "SELECT DISTINCT key_hash FROM memories WHERE key_hash IN (SELECT value FROM json_each(?))"
-    existing = {key_hash for (key_hash,) in db.conn.execute(query, (json.dumps(list(vectors)),))}
-    new = [(model, key_hash, vector) for key_hash, vector in vectors.items() if key_hash in existing]
-    db.conn.executemany(SQL["insert_vector"], new)
-
-
-def persona_ids(db: Database) -> list[int]:
-    """Ids of all personas."""
-    return [persona_id for (persona_id,) in db.conn.execute("SELECT id FROM personas")]
+    db.conn.executemany(SQL["insert_vector"], [(model, key_hash, vector) for key_hash, vector in vectors.items()])

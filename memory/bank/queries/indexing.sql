@@ -22,7 +22,8 @@ SELECT m.id, m.terms, m.valid_to, v.vector FROM memories m
 LEFT JOIN vectors v ON v.key_hash = m.key_hash AND v.model = ? ORDER BY m.id
 
 -- name: insert_vector
-INSERT OR IGNORE INTO vectors (model, key_hash, vector) VALUES (?, ?, ?)
+INSERT OR IGNORE INTO vectors (model, key_hash, vector)
+SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM memories WHERE key_hash = ?2)
 
 -- name: insert_segment
 INSERT INTO segments (persona_id, kind, first_id, last_id, size, payload) VALUES (?, ?, ?, ?, ?, ?)
