@@ -25,15 +25,6 @@ SQL = named_queries(__file__)
 
 ChangeKind = Literal["edit", "wrong", "pin", "unpin", "merge"]
 
-JOURNALLED: Mapping[ChangeKind, str] = {
-    "edit": "edited",
-    "wrong": "marked wrong",
-    "pin": "pinned",
-    "unpin": "unpinned",
-    "merge": "merged",
-}
-"""The journal's word for each change."""
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -180,4 +171,5 @@ def _record(
 ) -> None:
     row = {"persona_id": persona_id, "at": rows.now(), "kind": kind, "memory_id": memory_id, "other_id": other_id}
     insert(db, "changes", [{**row, "touched": json.dumps(list(touched))}])
-    journal.record(db, JOURNALLED[kind], persona_id, {"memories": 1}, [memory_id])
+    words = {"edit": "edited", "wrong": "marked wrong", "pin": "pinned", "unpin": "unpinned", "merge": "merged"}
+    journal.record(db, words[kind], persona_id, {"memories": 1}, [memory_id])

@@ -82,11 +82,8 @@ def part_of_day(moment: datetime, part: str) -> Stretch:
 
 def clock_span(moment: datetime, *, minutes: bool) -> Stretch:
     """The minute of a moment, or its hour."""
-    if minutes:
-        start = moment.replace(second=0, microsecond=0)
-        return Stretch(start, start + timedelta(minutes=1), "minute")
-    start = moment.replace(minute=0, second=0, microsecond=0)
-    return Stretch(start, start + timedelta(hours=1), "hour")
+    start = moment.replace(minute=moment.minute if minutes else 0, second=0, microsecond=0)
+    return Stretch(start, start + timedelta(minutes=1 if minutes else 60), "minute" if minutes else "hour")
 
 
 def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 from sqlite_utils import Database
 
@@ -69,11 +68,6 @@ class ForgetReport:
     copies: tuple[Path, ...] = ()
     uploads: tuple[Path, ...] = ()
 
-    @classmethod
-    def of(cls, selected: Selection, **found: Any) -> "ForgetReport":  # noqa: ANN401  # its other fields
-        """The number of the selected rows."""
-        return cls(len(selected.memories), len(selected.turns), len(selected.sessions), **found)
-
     @property
     def about_uploads(self) -> str:
         """The uploads that go, in a sentence; empty if there are none."""
@@ -99,7 +93,7 @@ def preview_selected(
             texts = deletion.run(db, "first_texts", selected, limit=PREVIEW_LINES)
             lines = tuple(f"{speaker}: {text}" if speaker else text for speaker, text in texts)
             uploads = _find_uploads(bank, _provable(deletion.run_column(db, "texts", selected, replies=True)))
-            planned += ForgetReport.of(selected, lines=lines, uploads=uploads)
+            planned += ForgetReport(**selected.counts, lines=lines, uploads=uploads)
     return planned
 
 
@@ -144,10 +138,8 @@ def _delete_selected(
     _delete(db, "turns", selected.turns, rescale(progress, 0.9, 1))
     _delete(db, "sessions", selected.sessions)
     _delete(db, "personas", selected.personas)
-    report = ForgetReport.of(selected)
-    counts = {"sessions": report.sessions, "turns": report.turns, "memories": report.memories}
-    journal.record(db, "forgot", persona_id, counts, selected.memories)
-    return report
+    journal.record(db, "forgot", persona_id, selected.counts, selected.memories)
+    return ForgetReport(**selected.counts)
 
 
 def _add_dependants(db: Database, persona_id: int, selected: Selection) -> Selection:

@@ -258,10 +258,7 @@ FACTORS: dict[str, Factor] = {
     "time": Factor(time_gain, "time asked about", "memories of the time asked about count up to {times:g} times"),
     "speaker": Factor(speaker_gain, "who said it", "turns spoken by {whose} count {times:g} times", "turns"),
     "neighbours": Factor(
-        neighbours_gain,
-        "neighbouring turns",
-        "turns lend {weight:.0%} of their score to those next to them",
-        "context",
+        neighbours_gain, "neighbouring turns", "turns lend {weight:.0%} of their score to those next to them", "context"
     ),
 }
 """Every factor, in the order in which they are applied, by its name: that of its weight in `SearchSettings`, of what it

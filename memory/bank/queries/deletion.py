@@ -38,6 +38,11 @@ class Selection:
         """Its ids as the values of a statement of deletion.sql."""
         return {name: json_list(getattr(self, name)) for name in self.__slots__}
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows it has, by kind."""
+        return {kind: len(getattr(self, kind)) for kind in ("sessions", "turns", "memories")}
+
 
 Selector = Callable[[Database, int], Selection]
 """Finds the selected rows of one persona, given its id."""

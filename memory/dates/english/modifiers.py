@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
+from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
+
 from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, Stretch, Tense, run_of_days, unit_at
 from memory.dates.rules import Match, Resolve, compile_rules
@@ -60,26 +62,23 @@ def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
         return _days_from(calendar.day_of_week(stretch.end if nth < 0 else stretch.start, weekday, nth), unit)
     match unit, stretch.unit:
         case "half" | "quarter", "year":
-            return _block(stretch, nth, 6 if unit == "half" else 3, by_month=True)
+            return _block(stretch, nth, relativedelta(months=6 if unit == "half" else 3))
         case "half", "month":
             middle = stretch.start + 15 * DAY
             return Stretch(stretch.start, middle) if nth == 1 else Stretch(middle, stretch.end)
         case "month", _:
-            return _block(stretch, nth, count, "month" if count == 1 else "span", by_month=True)
+            return _block(stretch, nth, relativedelta(months=count), "month" if count == 1 else "span")
         case "week", _:
-            return _block(stretch, nth, 7 * count)
+            return _block(stretch, nth, 7 * count * DAY)
         case "day", _:
-            return _block(stretch, nth, count, "day")
+            return _block(stretch, nth, count * DAY, "day")
     return None
 
 
-def _block(stretch: Stretch, nth: int, size: int, unit: calendar.Unit = "span", *, by_month: bool = False) -> Stretch:
-    def moved(start: datetime, count: int) -> datetime:
-        return calendar.shift_months(start, count) if by_month else start + count * DAY
-
+def _block(stretch: Stretch, nth: int, size: timedelta | relativedelta, unit: calendar.Unit = "span") -> Stretch:
     if nth < 0:
-        return Stretch(moved(stretch.end, -size), stretch.end, unit)
-    return Stretch(moved(stretch.start, size * (nth - 1)), moved(stretch.start, size * nth), unit)
+        return Stretch(stretch.end - size, stretch.end, unit)
+    return Stretch(stretch.start + size * (nth - 1), stretch.start + size * nth, unit)
 
 
 def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:

@@ -182,8 +182,7 @@ def read_unit_after_next(match: Match) -> Resolve:
     weekday = rules.named_weekday(unit)
     if weekday is None:
         return rules.unit_from_now(unit, 2 * sign)
-    nearer = rules.occurrence(lambda now: calendar.weekdays(now, weekday), "last" if sign < 0 else "next")
-    return lambda now, tense: nearer(now + 7 * sign * DAY, tense)
+    return lambda now, tense: calendar.day_at(calendar.day_of_week(now + DAY * (sign > 0), weekday, 2 * sign))
 
 
 def read_distance(match: Match) -> Resolve | None:
