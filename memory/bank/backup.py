@@ -6,13 +6,13 @@ or the new, never half of each, whoever has it open.
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, count, islice
 from pathlib import Path
 
+from memory import named_queries
 from memory.bank import journal, rows, schema
 from memory.bank.bank import Bank
 from memory.bank.connection import FAULTS, REFUSALS, explain, has_log, is_fault, open_bank, read_version
@@ -113,7 +113,10 @@ def _build(new: Path, path: Path, bank: Bank) -> BankSummary:
         if changed := [*islice(chain(parts, wrong), 3)]:
             raise UnreadableFile(REFUSALS["changed"].format(path=path, parts=", ".join(changed)))
         schema.keep_digests(db.conn)
-        _delete_derived(db.conn)
+        # What need not be taken on trust. The indexer makes it again; vectors of the right length stay, for a large bank's
+        # take hours.
+        db.conn.execute("DELETE FROM segments")
+        db.conn.execute(named_queries(__file__)["delete_odd_vectors"])
         _adapt(db.conn, bank)
         journal.record(db, "restored", None, {"memories": db.table("memories").count})
     return inspect(new)
@@ -194,17 +197,6 @@ def _open(path: Path) -> sqlite3.Connection:
         raise UnreadableFile(f"{path} does not exist. Nothing was changed.") from FileNotFoundError(path)
     how = "mode=ro" if has_log(path) else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
-
-
-def _delete_derived(conn: sqlite3.Connection) -> None:
-    """Delete what need not be taken on trust: packed segments, and vectors of another length than most of their model.
-
-    The indexer makes them again; vectors of the right length stay, for a large bank's take hours.
-    """
-    conn.execute("DELETE FROM segments")
-    counted = Counter(conn.execute("SELECT model, length(vector) FROM vectors"))
-    usual = {model: size for (model, size), _ in reversed(counted.most_common())}
-    conn.executemany("DELETE FROM vectors WHERE model = ? AND length(vector) <> ?", usual.items())
 
 
 def _adapt(conn: sqlite3.Connection, bank: Bank) -> None:

@@ -39,7 +39,7 @@ class Selection:
         return {name: json_list(getattr(self, name)) for name in self.__slots__}
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> dict[str, Any]:
         """How many rows it has, by kind."""
         return {kind: len(getattr(self, kind)) for kind in ("sessions", "turns", "memories")}
 
