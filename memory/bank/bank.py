@@ -200,12 +200,10 @@ class Bank(BankFile):
             stores = dict(db.conn.execute(SQL["count_stores"], (persona_id,)).fetchall())
         return {"sessions": sessions, "turns": turns, **stores}
 
-    def time_range(self, persona_id: int) -> TimeSpan | None:
-        """The span from the first dated turn to just after the last, or None if none has a date."""
-        # Each query alone reads one entry of the index; both in one would scan it.
-        query = "SELECT {}(said_at) FROM memories WHERE persona_id = ?"
-        with self.reading_snapshot() as db:
-            (first,), (last,) = (db.conn.execute(query.format(end), (persona_id,)).fetchone() for end in ("min", "max"))
+    def time_range(self, *personas: int) -> TimeSpan | None:
+        """The span from the first dated turn of personas to just after the last, or None if none has a date."""
+        with self.reading() as db:
+            first, last = db.conn.execute(SQL["time_range"], (rows.json_list(personas),)).fetchone()
         if first is None:
             return None
         end = datetime.fromisoformat(last).replace(second=59, microsecond=999_999)

@@ -4,6 +4,11 @@
 -- The sessions of the bank; clauses follow.
 SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s
 
+-- name: time_range
+-- Each query alone reads one entry of the index; both in one would scan it.
+SELECT min((SELECT min(said_at) FROM memories WHERE persona_id = value)),
+    max((SELECT max(said_at) FROM memories WHERE persona_id = value)) FROM json_each(?)
+
 -- name: count_sessions_and_turns
 SELECT count(DISTINCT s.id), count(t.id) FROM sessions s LEFT JOIN turns t ON t.session_id = s.id WHERE s.persona_id = ?
 

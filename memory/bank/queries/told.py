@@ -102,8 +102,7 @@ def known_period(bank: Bank, persona_id: int) -> TimeSpan | None:
     """The span from the first dated turn to just after the last of all that a persona knows; None if it has none."""
     with bank.reading() as db:
         personas = visible_personas(db, persona_id)
-    periods = [period for each in personas if (period := bank.time_range(each))]
-    return TimeSpan(min(p.start for p in periods), max(p.end for p in periods)) if periods else None
+    return bank.time_range(*personas)
 
 
 def count_known(bank: Bank, persona_id: int, as_of: datetime) -> tuple[int, datetime | None]:
