@@ -113,7 +113,7 @@ def _build(new: Path, path: Path, bank: Bank) -> BankSummary:
         if changed := [*islice(chain(parts, wrong), 3)]:
             raise UnreadableFile(REFUSALS["changed"].format(path=path, parts=", ".join(changed)))
         schema.keep_digests(db.conn)
-        # What need not be taken on trust; the indexer makes it again. Vectors of the right length stay: they take hours.
+        # What need not be trusted; the indexer makes it again. Vectors of the right length stay: they take hours.
         db.conn.execute("DELETE FROM segments")
         db.conn.execute(named_queries(__file__)["delete_odd_vectors"])
         _adapt(db.conn, bank)
