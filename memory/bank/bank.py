@@ -81,7 +81,7 @@ class Bank(BankFile):
     def personas(self) -> list[Persona]:
         """All personas, the oldest first."""
         with self.reading() as db:
-            return [rows.persona(r) for r in db.query("SELECT * FROM personas ORDER BY id")]
+            return [rows.read(Persona, r) for r in db.query("SELECT * FROM personas ORDER BY id")]
 
     def persona(self, wanted: str | int) -> Persona:
         """The persona of that number, name or source id ("conv-26"); case does not matter.
@@ -135,7 +135,7 @@ class Bank(BankFile):
                     raise MemoirError(f"There is already a persona called {name}. Choose another name.")
             sets = ", ".join(f"{column} = :{column}" for column in changes)
             query = f"UPDATE personas SET {sets} WHERE id = :id RETURNING *"
-            changed = [rows.persona(row) for row in db.query(query, {**changes, "id": persona_id})]
+            changed = [rows.read(Persona, row) for row in db.query(query, {**changes, "id": persona_id})]
             if not changed:
                 raise MemoirError(f"There is no persona {persona_id}. It was deleted, perhaps in another window.")
             apart = "kept apart" if changed[0].kept_apart else "shared"
@@ -223,7 +223,7 @@ class Bank(BankFile):
     def read_sessions(self, clauses: str, values: Mapping[str, object]) -> list[Session]:
         """The sessions `s` that SQL clauses with named values select."""
         with self.reading() as db:
-            return [rows.session(r) for r in db.query(f"{SQL['session']} {clauses}", dict(values))]
+            return [rows.read(Session, r) for r in db.query(f"{SQL['session']} {clauses}", dict(values))]
 
     def session(self, persona_id: int, session_id: int) -> Session:
         """One session of a persona, or of one whose memories of the user it shares.
@@ -252,7 +252,7 @@ class Bank(BankFile):
         with self.reading() as db:
             personas = persona_list(visible_personas(db, persona_id))
             query = f"SELECT t.* FROM turns t JOIN sessions s ON s.id = t.session_id AND s.persona_id IN {personas}"
-            return [rows.turn(r) for r in db.query(f"{query} {clauses}", list(values))]
+            return [rows.read(Turn, r) for r in db.query(f"{query} {clauses}", list(values))]
 
     def chat_memories(self, persona_id: int, chat_id: str, limit: int) -> list[Memory]:
         """The dialogue memories of the session with that `external_id`, without retracted ones, the newest first."""
@@ -280,7 +280,7 @@ class Bank(BankFile):
         """The answers that relied on a memory, each after its question, the newest first."""
         with self.reading() as db:
             answers = db.query(SQL["citing_answers"], [persona_id, memory_id, limit])
-            return [(row["question"] or "", rows.turn(row)) for row in answers]
+            return [(row["question"] or "", rows.read(Turn, row)) for row in answers]
 
     def origins(self, persona_id: int, memory_ids: Sequence[int]) -> dict[int, list[Turn]]:
         """By memory id, the first turn that it comes from and up to two before that in its session, the last first.
@@ -291,7 +291,7 @@ class Bank(BankFile):
         with self.reading() as db:
             query = SQL["origins"].format(known=known_to(db, persona_id, "+m.persona_id"))
             for row in db.query(query, {"persona": persona_id, "ids": rows.json_list(memory_ids)}):
-                turns[row["memory_id"]].append(rows.turn(row))
+                turns[row["memory_id"]].append(rows.read(Turn, row))
         return dict(turns)
 
 

@@ -48,7 +48,7 @@ def close_chats(bank: Bank, chat_id: str | None = None) -> None:
 def session_turns(bank: Bank, session: Session) -> list[SessionTurn]:
     """The turns of a session in order."""
     with bank.reading() as db:
-        return [SessionTurn(rows.turn(r), bool(r["news"])) for r in db.query(SQL["session_turns"], [session.id])]
+        return [SessionTurn(rows.read(Turn, r), bool(r["news"])) for r in db.query(SQL["session_turns"], [session.id])]
 
 
 def learned_before(bank: Bank, session: Session) -> list[Memory]:

@@ -29,6 +29,7 @@ from memory.types import (
 
 Row = Mapping[str, Any]
 Draft = TypeVar("Draft")
+Stored = TypeVar("Stored", Persona, Session, Turn)
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -127,9 +128,10 @@ _FROM_SQL: Mapping[str, Callable[[Any], Any]] = {
 
 _COLUMNS: Mapping[type, tuple[tuple[str, Callable[[Any], Any] | None], ...]] = {
     kind: tuple(
-        (f.name, _FROM_SQL.get(columns[f.name]))
+        (f.name, _FROM_SQL.get(columns.get(f.name, "plain")))
         for f in fields(kind)
-        if f.name in columns and f.name != "learned"  # memories in a draft of a session, a flag in its row
+        # "learned" is memories in a draft of a session, a flag in its row
+        if (f.name in columns and f.name != "learned") or f.name == "turn_count"
     )
     for kinds, columns in (
         ((Persona, PersonaDraft), schema.COLUMNS["personas"]),
@@ -143,23 +145,16 @@ _COLUMNS: Mapping[type, tuple[tuple[str, Callable[[Any], Any] | None], ...]] = {
 
 
 def _values(row: Row, kind: type) -> dict[str, Any]:
-    return {name: row[name] if convert is None else convert(row[name]) for name, convert in _COLUMNS[kind]}
+    values = {name: row[name] if convert is None else convert(row[name]) for name, convert in _COLUMNS[kind]}
+    for at, text in (("started_at", "started_text"), ("said_at", "said_text")):
+        if at in values and text in row:
+            values[at] = parse_time(row[at], row[text])
+    return values
 
 
-def persona(row: Row) -> Persona:
-    """A row of `personas`."""
-    return Persona(**_values(row, Persona))
-
-
-def session(row: Row) -> Session:
-    """A row of `sessions` with its `turn_count`."""
-    started_at = parse_time(row["started_at"], row["started_text"])
-    return Session(**_values(row, Session) | {"started_at": started_at}, turn_count=row["turn_count"])
-
-
-def turn(row: Row) -> Turn:
-    """A row of `turns`."""
-    return Turn(**_values(row, Turn) | {"said_at": parse_time(row["said_at"], row["said_text"])})
+def read(kind: type[Stored], row: Row) -> Stored:
+    """A row of `personas`, of `turns`, or of `sessions` with its `turn_count`."""
+    return kind(**_values(row, kind))
 
 
 def memory(row: Row) -> Memory:
@@ -167,13 +162,12 @@ def memory(row: Row) -> Memory:
 
     What the user said is `by_user`, and so is what was `told_to` another persona, whatever an import calls the user.
     """
-    told_to, stated = row["told_to"] or "", relation(row)
-    changed: dict[str, Any] = {"said_at": parse_time(row["said_at"], row["said_text"])}
+    told_to, stated, values = row["told_to"] or "", relation(row), _values(row, Memory)
     if told_to or row["by_user"]:
-        changed["speaker"] = YOU
+        values["speaker"] = YOU
         stated = replace(stated, head=YOU) if stated and stated.head == row["speaker"] else stated
     return Memory(
-        **_values(row, Memory) | changed,
+        **values,
         told_to=told_to,
         event=event(row),
         relation=stated,

@@ -40,13 +40,13 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
     query = "SELECT * FROM personas WHERE CASE WHEN :id <> '' THEN external_id = :id ELSE name = :name END"
     matches = list(db.query(query, {"id": draft.external_id, "name": name}))
     if matches:
-        return rows.persona(matches[0])
+        return rows.read(Persona, matches[0])
     if db.table("personas").count_where("name = ?", [name]):
         name = f"{name} ({draft.external_id})"
     changed = {"name": name, "created_at": created_at or rows.now()}
     new = {"id": next_id(db, "personas"), **draft_columns(draft), **changed}
     insert(db, "personas", [new])
-    made = rows.persona(next(db.query("SELECT * FROM personas WHERE id = ?", [new["id"]])))
+    made = rows.read(Persona, next(db.query("SELECT * FROM personas WHERE id = ?", [new["id"]])))
     journal.record(db, "created", made.id, {"personas": 1})
     return made
 

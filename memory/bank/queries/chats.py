@@ -22,7 +22,7 @@ def past_chats(bank: Bank, persona_id: int, limit: int, words: str = "") -> list
     with bank.reading() as db:
         db.conn.create_function("folded", 1, str.casefold, deterministic=True)
         found = db.query(SQL["past_chats"], values)
-        return [(rows.session(row), rows.parse_time(row["last"], row["last_text"])) for row in found]
+        return [(rows.read(Session, row), rows.parse_time(row["last"], row["last_text"])) for row in found]
 
 
 def openings(bank: Bank, chats: Sequence[Session], turns: int) -> dict[int, str]:
