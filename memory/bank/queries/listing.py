@@ -32,19 +32,9 @@ _GROUP_OF = {term: group for group in GROUPS for term in terms(_WORDS.get(group,
 MIN_CONTENT = 2
 """Words that a sentence out of a longer message must have, besides those of time, to be understood without it."""
 
-_OWN = frozenset("i im ive we weve my our me us you your".split())
-_REFERRING = frozenset("he she it they him them his her hers its their theirs these those there that this".split())
-_BEGINS_WITH_PLACE = re.compile(
-    r"\W*(?:in|on|at|to|with|for|from|of|by) (?:the|a|an|my|our|his|her|their)\b(?!.*\b(?:I|we)\b)", re.IGNORECASE
-)
-"""The end of what the sentence before says: "In the indoor pool, in winter"."""
-_NEGATIONS = frozenset({"no", "not", "never", "without", "hardly"})
-_CALENDAR = frozenset(terms(" ".join(TIME_WORDS))) | frozenset(terms("today yesterday tomorrow tonight ago weekend"))
-
-_DAY = re.compile(
-    r"\b\d{1,2}(?:st|nd|rd|th)?(?= (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))|\b(?:19|20)\d\d\b", re.I
-)
-"""The number of a day or a year: an event has its time beside its words."""
+_OWN, _REFERRING, _NEGATIONS, _DAYS = (frozenset(listed.split()) for listed in _WORDS["sentences"].values())
+_CALENDAR = frozenset(terms(" ".join(TIME_WORDS | _DAYS)))
+_BEGINS_WITH_PLACE, _DAY = (re.compile(pattern, re.IGNORECASE) for pattern in _WORDS["patterns"].values())
 
 OTHER_KINDS = ("dialogue", "summary", "retracted")
 """What is not listed with the facts, people and events."""
