@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 
-from memory.dates.calendar import WORDS, Stretch, Tense
+from memory.dates.calendar import PATTERNS, WORDS, Stretch, Tense
 from memory.dates.chinese import CHINESE_RULES
 from memory.dates.english.modifiers import PREFIXES, SUFFIXES
 from memory.dates.english.tense import tense_of
@@ -16,10 +16,7 @@ MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
 MAX_SENTENCE = 300  # characters looked at on each side of an expression
 
 HINT_WORDS = frozenset(WORDS["hints"].split())
-HINT_SIGNS = re.compile(r"[\d一-鿿]")
-HAS_CHINESE = re.compile(r"[一-鿿]")
-LETTERS = re.compile(r"[a-z]+")
-
+HINT_SIGNS, HAS_CHINESE, LETTERS, SENTENCE_END, CHINESE_FUTURE_CUE = map(re.compile, PATTERNS["phrases"].values())
 
 RULES = {"english": (ENGLISH_RULES, WORD_START), "chinese": (CHINESE_RULES, "")}
 """The rules of a language, and what begins all of them."""
@@ -31,10 +28,6 @@ def _starts(language: str) -> re.Pattern[str]:
     rules, lead = RULES[language]
     patterns = (re.sub(r"\?P<\w+>", "?:", rule.pattern.pattern).removeprefix(lead) for rule in rules)
     return re.compile(f"{lead}(?:{'|'.join(patterns)})", re.IGNORECASE)
-
-
-SENTENCE_END = re.compile(r"\.(?!\d)|[!?\n。！？]")
-CHINESE_FUTURE_CUE = re.compile(r"打算|计划|准备")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,8 +60,7 @@ def read_days_of_month(match: Match) -> Resolve | None:
     if first >= last or bool(match["and"]) != (match[0].lower().startswith("between")):
         return None  # "May 10th and 17th" is two days
     if match["year"]:
-        start = datetime(int(match["year"]), month, first)
-        return rules.fixed(Stretch(start, start.replace(day=last) + DAY))
+        return rules.fixed(calendar.days_in(int(match["year"]), month, first, last))
     return rules.yearly(lambda year: calendar.days_in(year, month, first, last))
 
 
