@@ -191,7 +191,8 @@ def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: T
 
 def day_of_week(moment: datetime, day: int, nth: int) -> datetime:
     """The nth (1, 2, ...) of a weekday from the moment's day on; of a negative nth, the nth back before that day."""
-    return midnight(moment) + relativedelta(days=-(nth < 0), weekday=weekday(day, nth))
+    found: datetime = midnight(moment) + relativedelta(days=-(nth < 0), weekday=weekday(day, nth))
+    return found
 
 
 WORDS, PATTERNS = (read_table(__file__, name) for name in ("words.toml", "patterns.toml"))
