@@ -196,9 +196,7 @@ class Bank(BankFile):
     def counts(self, persona_id: int) -> dict[str, int]:
         """The number of `sessions`, `turns` and memories of each store that a persona has."""
         with self.reading() as db:
-            sessions, turns = db.conn.execute(SQL["count_sessions_and_turns"], (persona_id,)).fetchone()
-            stores = dict(db.conn.execute(SQL["count_stores"], (persona_id,)).fetchall())
-        return {"sessions": sessions, "turns": turns, **stores}
+            return dict(db.conn.execute(SQL["counts"], {"persona": persona_id}).fetchall())
 
     def time_range(self, *personas: int) -> TimeSpan | None:
         """The span from the first dated turn of personas to just after the last, or None if none has a date."""

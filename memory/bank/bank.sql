@@ -9,11 +9,10 @@ SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count F
 SELECT min((SELECT min(said_at) FROM memories WHERE persona_id = value)),
     max((SELECT max(said_at) FROM memories WHERE persona_id = value)) FROM json_each(?)
 
--- name: count_sessions_and_turns
-SELECT count(DISTINCT s.id), count(t.id) FROM sessions s LEFT JOIN turns t ON t.session_id = s.id WHERE s.persona_id = ?
-
--- name: count_stores
-SELECT store, count(*) FROM memories WHERE persona_id = ? GROUP BY store
+-- name: counts
+SELECT 'sessions', count(*) FROM sessions WHERE persona_id = :persona
+UNION ALL SELECT 'turns', count(*) FROM sessions s JOIN turns t ON t.session_id = s.id WHERE s.persona_id = :persona
+UNION ALL SELECT store, count(*) FROM memories WHERE persona_id = :persona GROUP BY store
 
 -- name: chat_memories
 WHERE m.persona_id = :persona AND m.store = 'dialogue' AND m.taken_back IS NULL AND m.session_id =

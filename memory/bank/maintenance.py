@@ -8,6 +8,7 @@ from sqlite_utils import Database
 from memory import named_queries
 from memory.bank import rows, schema
 from memory.bank.bank import Bank
+from memory.bank.connection import REFUSALS
 from memory.bank.rows import index_terms
 from memory.search import indexer
 from memory.types import TurnDraft
@@ -23,12 +24,6 @@ MAX_PARTS = 300
 MAX_PERIODS = 100
 """How many periods of one fact are tried when the text of a memory is checked."""
 
-CHANGED_VALUE = "a value was changed outside Memoir, or is damaged; restore a backup"
-CHANGED_ROWS = (
-    "memories were changed or deleted outside Memoir, or the counter of changes is damaged; restore a backup, or "
-    "rebuild to keep what is there"
-)
-
 
 def verify(bank: Bank, model: str) -> list[str]:
     """A description of each fault of a bank; empty if there is none."""
@@ -43,7 +38,7 @@ def verify(bank: Bank, model: str) -> list[str]:
             for table, row, parent, _ in db.conn.execute("PRAGMA foreign_key_check")
         ),
         "digests": lambda db: (
-            f"{table} {ids}: {CHANGED_ROWS if table == 'revision' else CHANGED_VALUE}"
+            f"{table} {ids}: {REFUSALS['revision' if table == 'revision' else 'value']}"
             for table, ids in schema.wrong_digests(db.conn)
         ),
         "turns": _check_turns,
