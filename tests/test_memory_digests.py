@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from memory.bank import corrections, schema
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
-from memory.bank.maintenance import CHANGED_ROWS, CHANGED_VALUE, rebuild, verify
+from memory.bank.connection import REFUSALS
+from memory.bank.maintenance import rebuild, verify
 from memory.bank.queries.chats import change_chat
 from memory.forgetting.forget import forget_memories
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
@@ -104,7 +105,7 @@ def test_a_bit_that_changes_in_any_column_is_found(lived, tmp_path, table, colum
             where = " AND ".join(f"{name} = ?" for name in key)
             conn.execute(f"UPDATE {table} SET {column} = {cast} WHERE {where}", (changed, *ids))
         named = f"{table} {', '.join(map(str, ids))}:"
-        faults = [fault for fault in verify(bank, "any") if CHANGED_VALUE in fault or CHANGED_ROWS in fault]
+        faults = [fault for fault in verify(bank, "any") if REFUSALS["value"] in fault or REFUSALS["revision"] in fault]
         assert len(faults) == 1
         assert column in key or faults[0].startswith(named)
 
@@ -181,7 +182,7 @@ def test_a_memory_that_something_else_deletes_is_missed_until_what_is_left_is_ke
         conn.execute("PRAGMA foreign_keys = ON")
         conn.execute("DELETE FROM memories WHERE store = 'event'")
     bank.choose("embedding_model", "other")
-    assert verify(bank, "any") == [f"revision 1: {CHANGED_ROWS}"]
+    assert verify(bank, "any") == [f"revision 1: {REFUSALS['revision']}"]
     rebuild(bank)
     assert verify(bank, "any") == []
 
