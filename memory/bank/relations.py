@@ -8,21 +8,14 @@ the memory, a wrong one misleads.
 import re
 from collections.abc import Mapping
 
-from memory import read_table
+from memory import fill, read_table
 from memory.types import MemoryDraft, Relation
 
 _TABLE = read_table(__file__)
 _PROFILE: Mapping[str, str] = _TABLE["profile"]
 
 
-def _compile(source: str) -> re.Pattern[str]:
-    """Compile a pattern of relations.toml with its parts filled in."""
-    while (filled := re.sub(r"\{([a-z_]+)\}", lambda part: _TABLE["parts"][part[1]], source)) != source:
-        source = filled
-    return re.compile(source)
-
-
-_SENTENCES, _FIRST_NAME = tuple(map(_compile, _TABLE["sentences"])), _compile("{name}")
+_FIRST_NAME, *_SENTENCES = (re.compile(fill(source, _TABLE["parts"])) for source in ("{name}", *_TABLE["sentences"]))
 
 MAX_READ = 1000
 """Characters in which a sentence or name is sought: the patterns match from the first word on."""

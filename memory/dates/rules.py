@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any, Literal
 
+from memory import fill
 from memory.dates import calendar
 from memory.dates.calendar import DAY, PATTERNS, WORDS, Stretch, Tense, Which, run_of_days, unit_at
 
@@ -163,11 +164,7 @@ def days_ago(far: int, near: int) -> Resolve:
 
 def compile_pattern(pattern: str, space: str = SPACES) -> re.Pattern[str]:
     """Compile a pattern of patterns.toml; a space matches any run of spaces within a line."""
-    return re.compile(_put_parts_in(pattern).replace(" ", space), re.IGNORECASE)
-
-
-def _put_parts_in(pattern: str) -> str:
-    return re.sub(r"\{([a-z_]+)\}", lambda name: _put_parts_in(_PARTS[name[1]]), pattern.replace("\n", ""))
+    return re.compile(fill(pattern, _PARTS).replace("\n", "").replace(" ", space), re.IGNORECASE)
 
 
 CONTEXTS = {name: compile_pattern(pattern) for name, pattern in PATTERNS["contexts"].items()}

@@ -8,6 +8,7 @@ destress?" is near to her own turns; the encoder does not mind the grammar.
 import re
 from collections.abc import Collection, Iterator
 
+from memory import fill, read_table
 from memory.search.tokens import CJK, FUNCTION_WORDS
 
 MAX_NAME_WORDS = 3
@@ -19,18 +20,12 @@ PRONOUNS = ("I", "You")
 CHINESE_NAME = range(2, 5)
 """Characters of a Chinese name; any so many in a row may be one."""
 
-_LETTER = rf"[^\W{CJK}]"
-_WORD = rf"[^\W\d_a-z{CJK}](?:{_LETTER}|-)*(?:[’'](?!s\b){_LETTER}+)*"
-_CAPITALISED = re.compile(rf"(?<!{_LETTER})(?<![’'-]){_WORD}")
-_CHINESE = re.compile(rf"[{CJK}]{{2,}}")
-_ADDRESSED = re.compile(
-    rf"(?:^|(?<=[.!?]\s)){_WORD}(?:\s{_WORD}){{0,2}}\s?,|,\s?{_WORD}(?:\s{_WORD}){{0,2}}(?=\s?(?:[.!?]|$))",
-    re.MULTILINE,
+_TABLE = read_table(__file__)
+_PARTS: dict[str, str] = {"cjk": CJK, **_TABLE["parts"]}
+_LETTER = fill("{letter}", _PARTS)
+_CAPITALISED, _CHINESE, _ADDRESSED, _OF_YOU, _OF_SELF = (
+    re.compile(fill(pattern, _PARTS)) for pattern in _TABLE["patterns"].values()
 )
-"""A person who is addressed ("Ada, where is my key?") is not whom the question is about."""
-
-_OF_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
-_OF_SELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
 
 
 def possible_names(text: str) -> Iterator[str]:
