@@ -81,14 +81,12 @@ class ForgetReport:
         return replace(both, lines=both.lines[:PREVIEW_LINES], uploads=tuple(dict.fromkeys(both.uploads)))
 
 
-def preview_selected(
-    bank: Bank, persona_ids: Sequence[int], select: Selector, task: Task | None = None
-) -> ForgetReport:
+def preview_selected(bank: Bank, personas: Sequence[int], select: Selector, task: Task | None = None) -> ForgetReport:
     """Report what forgetting a selection of the personas would delete, with its first lines."""
     task, planned = task or Task(), ForgetReport()
     with bank.reading() as db, task.interruptible(db.conn):
-        for nth, persona_id in enumerate(persona_ids):
-            task.report(nth / len(persona_ids))
+        for nth, persona_id in enumerate(personas):
+            task.report(nth / len(personas))
             selected = _add_dependants(db, persona_id, select(db, persona_id))
             texts = deletion.run(db, "first_texts", selected, limit=PREVIEW_LINES)
             lines = tuple(f"{speaker}: {text}" if speaker else text for speaker, text in texts)
@@ -102,7 +100,7 @@ def forget_memories(bank: Bank, persona_id: int, memory_ids: Sequence[int]) -> F
     return forget_selected(bank, [persona_id], select_memories(memory_ids))
 
 
-def forget_selected(bank: Bank, persona_ids: Sequence[int], select: Selector, task: Task | None = None) -> ForgetReport:
+def forget_selected(bank: Bank, personas: Sequence[int], select: Selector, task: Task | None = None) -> ForgetReport:
     """Delete a selection of the personas, what came from its turns alone, and the replies that repeat any of it.
 
     Raises:
@@ -111,8 +109,8 @@ def forget_selected(bank: Bank, persona_ids: Sequence[int], select: Selector, ta
     task, report, texts = task or Task(), ForgetReport(), set[str]()
     with bank.writing() as db:
         with task.interruptible(db.conn):
-            for nth, persona_id in enumerate(persona_ids):
-                share = SHARE_DELETED / len(persona_ids)
+            for nth, persona_id in enumerate(personas):
+                share = SHARE_DELETED / len(personas)
                 progress = rescale(task.report, share * nth, share * (nth + 1))
                 report += _delete_selected(db, persona_id, select, texts, progress)
         task.make_uncancellable()

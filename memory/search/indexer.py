@@ -21,13 +21,12 @@ BATCH = 256
 PACK_EVERY = 32
 """Batches embedded between two attempts to pack."""
 
+Stopped = Callable[[], bool]
+"""Whether to stop."""
+
 
 def embed_pending(
-    bank: Bank,
-    embedder: Embedder,
-    persona_id: int | None = None,
-    limit: int = BATCH,
-    stopped: Callable[[], bool] = lambda: False,
+    bank: Bank, embedder: Embedder, persona_id: int | None = None, limit: int = BATCH, stopped: Stopped = lambda: False
 ) -> int:
     """Embed up to `limit` keys (of one persona, or of all) that have no vector yet, newest first; returns how many."""
     newest = indexing.newest_keys_without_vector
@@ -47,9 +46,7 @@ def embed_pending(
     return len(pending)
 
 
-def embed_all(
-    bank: Bank, embedder: Embedder, persona_id: int | None = None, stopped: Callable[[], bool] = lambda: False
-) -> int:
+def embed_all(bank: Bank, embedder: Embedder, persona_id: int | None = None, stopped: Stopped = lambda: False) -> int:
     """Embed and pack all pending memories (of one persona, or of all); returns how many keys were embedded."""
     done = 0
     for batch in count(1):

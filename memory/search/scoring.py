@@ -148,18 +148,16 @@ class Breakdown:
         return {"meaning": round(self.meaning, 4), **rounded}
 
 
-def score(
-    candidates: Candidates, view_weights: Sequence[float], subject: Subject, settings: SearchSettings
-) -> Breakdown:
+def score(candidates: Candidates, weights: Sequence[float], subject: Subject, settings: SearchSettings) -> Breakdown:
     """Score the candidates for a question of several views, each with its weight."""
-    shares = np.full(len(view_weights), float(settings.dense_weight))
+    shares = np.full(len(weights), float(settings.dense_weight))
     if settings.dense_weight < 1:  # without words there is nothing else to go by
         shares *= candidates.share_in_vocabulary
     mixed = [
         mix(lexical, dense, candidates.embedded, share)
         for lexical, dense, share in zip(candidates.lexical, candidates.dense, shares, strict=True)
     ]
-    fused = np.average(mixed, axis=0, weights=view_weights)
+    fused = np.average(mixed, axis=0, weights=weights)
     gains: dict[str, Scores] = {}
     total = without_context = without_turns = fused
     for name, factor in FACTORS.items():

@@ -17,8 +17,8 @@ from memory.bank.queries.memories import memories_by_id, visible_personas
 from memory.bank.rows import clean
 from memory.embedding.embedder import Embedder, Vectors
 from memory.search import scoring
-from memory.search.engine.index import DenseScores, Index, IndexCache, Mask, Rows
-from memory.search.engine.postings import reference_bm25, term_code
+from memory.search.engine.index import DenseScores, Index, IndexCache, Rows
+from memory.search.engine.postings import Mask, reference_bm25, term_code
 from memory.search.engine.segments import MAX_ROWS
 from memory.search.names import possible_names
 from memory.search.scoring import DIALOGUE, Breakdown, Candidates, Scores, SearchSettings, Subject

@@ -20,13 +20,12 @@ from memory.bank.queries.memories import ended_elsewhere
 from memory.embedding.embedder import Vectors
 from memory.search.engine import packing, segments
 from memory.search.engine.packing import Gap
-from memory.search.engine.postings import bm25, frequencies, term_code
+from memory.search.engine.postings import Mask, bm25, frequencies, term_code
 from memory.search.engine.segments import Columns, Segment, column
 from memory.search.scoring import DIALOGUE, Candidates, Scores, overlapping
 from memory.types import SEMANTIC, STORES, SUMMARY, TimeSpan
 
 Rows = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 FACTS = [STORES.index(store) for store in SEMANTIC]
 
 MAIN_SPEAKER_SHARE = 0.2

@@ -22,6 +22,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+Mask = NDArray[np.bool_]
+
 K1, B = 1.2, 0.75
 
 
@@ -89,9 +91,7 @@ def _build(
     return Postings(terms, starts.astype(np.uint32), rows[at].astype(np.uint16), counts.astype(np.uint16), lengths)
 
 
-def bm25(
-    parts: Sequence[Postings], queries: Sequence[Sequence[str]], known: NDArray[np.bool_] | None = None
-) -> NDArray[np.float64]:
+def bm25(parts: Sequence[Postings], queries: Sequence[Sequence[str]], known: Mask | None = None) -> NDArray[np.float64]:
     """BM25 of each row for each query, a list of distinct terms; shape (queries, rows of all parts in order).
 
     Where only some rows are `known`, shape (rows,), the others count neither for a term's frequency nor for the mean
@@ -123,9 +123,7 @@ def bm25(
     return scores
 
 
-def frequencies(
-    parts: Sequence[Postings], slices_of_parts: Sequence[Sequence[slice]], known: NDArray[np.bool_] | None
-) -> list[int]:
+def frequencies(parts: Sequence[Postings], slices_of_parts: Sequence[Sequence[slice]], known: Mask | None) -> list[int]:
     """How many of the known rows contain each term, given by its slices of the parts."""
     counts, start = np.zeros(len(slices_of_parts[0]), dtype=np.int64), 0
     for part, slices in zip(parts, slices_of_parts, strict=True):
