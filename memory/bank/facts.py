@@ -20,6 +20,9 @@ from memory.types import SEMANTIC, LearnedMemory, MemoryDraft, Turn, TurnDraft, 
 
 SQL = named_queries(__file__)
 
+Numbered = Sequence[tuple[int, TurnDraft | Turn]]
+"""Turns with their ids."""
+
 
 def add_memory(db: Database, persona_id: int, draft: MemoryDraft) -> WriteCounts:
     """Store a memory that no turn said, unless it is known, and close the fact that it supersedes."""
@@ -39,11 +42,7 @@ def _add(db: Database, persona_id: int, session_id: int | None, identity: str, d
 
 
 def add_learned(
-    db: Database,
-    persona_id: int,
-    session_id: int,
-    turns: Sequence[tuple[int, TurnDraft | Turn]],
-    items: Sequence[LearnedMemory],
+    db: Database, persona_id: int, session_id: int, turns: Numbered, items: Sequence[LearnedMemory]
 ) -> WriteCounts:
     """Store what was learned from turns, given with their ids; an item without a quote from them is refused."""
     stored = WriteCounts()

@@ -20,6 +20,9 @@ from memory.bank import rows
 from memory.bank.connection import BankFile
 from memory.formatting import csv_text, format_counts, safe_cell
 
+Counts = Mapping[str, int]
+"""How many there are of each kind."""
+
 _ENTRIES = named_queries(__file__)["entries"]
 
 HEADINGS = ("No.", "When", "Action", "Requested by", "Persona", "Count", "Memories")
@@ -37,7 +40,7 @@ class Entry:
     request: str
     persona_id: int | None
     persona: str
-    counts: Mapping[str, int]
+    counts: Counts
     memories: str
 
     @property
@@ -62,12 +65,7 @@ def requested_by(by: str) -> Iterator[None]:
 
 
 def record(
-    db: Database,
-    action: str,
-    persona_id: int | None,
-    counts: Mapping[str, int],
-    memories: Iterable[int] = (),
-    by: str = "",
+    db: Database, action: str, persona_id: int | None, counts: Counts, memories: Iterable[int] = (), by: str = ""
 ) -> None:
     """Add an entry inside the transaction that it describes; none if nothing happened."""
     happened = {name: n for name, n in counts.items() if n}

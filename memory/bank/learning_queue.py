@@ -6,7 +6,7 @@ session pending again.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -14,6 +14,7 @@ from memory import named_queries
 from memory.bank import journal, rows
 from memory.bank.bank import Bank
 from memory.bank.facts import add_learned
+from memory.bank.journal import Counts
 from memory.types import SUMMARY, LearnedMemory, Memory, Session, Turn, WriteCounts
 
 SQL = named_queries(__file__)
@@ -57,11 +58,7 @@ def learned_before(bank: Bank, session: Session) -> list[Memory]:
 
 
 def store_learned(
-    bank: Bank,
-    session: Session,
-    turns: Sequence[Turn],
-    learned: Sequence[LearnedMemory],
-    counts: Mapping[str, int] | None = None,
+    bank: Bank, session: Session, turns: Sequence[Turn], learned: Sequence[LearnedMemory], counts: Counts | None = None
 ) -> WriteCounts | None:
     """Store what was learned from all turns of a session and remove it from the queue, in one transaction.
 
