@@ -18,9 +18,7 @@ _WORDS = read_table(__file__)
 STORE_NAMES: Mapping[Store, str] = _WORDS["stores"]
 """What the screen calls the stores."""
 
-_FOLDERS = re.compile(
-    r"""(?<![\w/.])/(?:(?! )(?:[^/\n:;,"'()“”.]|\.(?!\s))+/)+|\b[A-Za-z]:\\(?:[^\\\n:;,"'()“”]+\\)+"""
-)
+_FOLDERS = re.compile(_WORDS["folders"])
 """The folders of an absolute path, up to its last part; no address, and no slash between two words."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

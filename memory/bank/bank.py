@@ -63,14 +63,13 @@ class Bank(BankFile):
             BankUnavailable: the quota would be exceeded; nothing was written.
         """
         with super().writing() as db:
-            before = _last_ids(db) if self._quota != NO_QUOTA else ()
+            before = db.conn.execute(SQL["last_ids"]).fetchall() if self._quota != NO_QUOTA else None
             yield db
-            if before and _last_ids(db) != before:
+            if before is not None and db.conn.execute(SQL["last_ids"]).fetchall() != before:
                 self._check_quota(db)
 
     def _check_quota(self, db: Database) -> None:
-        pages = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count"
-        (size,) = db.conn.execute(f"{pages}, pragma_page_size").fetchone()
+        (size,) = db.conn.execute(SQL["size"]).fetchone()
         held = {"memories": db.table("memories").count, "MB": math.ceil(size / 2**20)}
         for (unit, count), most in zip(held.items(), (self._quota.memories, self._quota.megabytes), strict=True):
             if most is not None and count > most:
@@ -210,8 +209,7 @@ class Bank(BankFile):
     def last_said(self, persona_id: int, before: datetime) -> datetime | None:
         """When the last of what was said before a moment was said; None if nothing was."""
         with self.reading() as db:
-            query = "SELECT max(said_at) FROM memories WHERE persona_id = ? AND said_at < ?"
-            (last,) = db.conn.execute(query, (persona_id, rows.format_time(before))).fetchone()
+            (last,) = db.conn.execute(SQL["last_said"], (persona_id, rows.format_time(before))).fetchone()
         return datetime.fromisoformat(last) if last else None
 
     def sessions(self, persona_id: int) -> list[Session]:
@@ -291,12 +289,6 @@ class Bank(BankFile):
             for row in db.query(query, {"persona": persona_id, "ids": rows.json_list(memory_ids)}):
                 turns[row["memory_id"]].append(rows.read(Turn, row))
         return dict(turns)
-
-
-def _last_ids(db: Database) -> tuple[object, ...]:
-    """The last numbers of what is counted: they change if any of it is added, and stay if some is deleted."""
-    query = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('personas', 'sessions', 'turns', 'memories')"
-    return ("ids", *db.conn.execute(query))
 
 
 def _require_persona(db: Database, persona_id: int) -> None:

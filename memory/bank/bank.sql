@@ -1,5 +1,16 @@
 -- Clauses choose among the memories `m` of queries/memories.sql; {known} is the condition that a persona knows them.
 
+-- name: last_ids
+-- The last numbers of what is counted: they change if any of it is added, and stay if some is deleted.
+SELECT name, seq FROM sqlite_sequence WHERE name IN ('personas', 'sessions', 'turns', 'memories') ORDER BY name
+
+-- name: size
+-- The bytes of the file that are in use.
+SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+
+-- name: last_said
+SELECT max(said_at) FROM memories WHERE persona_id = ? AND said_at < ?
+
 -- name: session
 -- The sessions of the bank; clauses follow.
 SELECT s.*, (SELECT count(*) FROM turns WHERE session_id = s.id) AS turn_count FROM sessions s

@@ -43,8 +43,7 @@ def find_or_create_persona(db: Database, draft: PersonaDraft, created_at: str | 
         return rows.read(Persona, matches[0])
     if db.table("personas").count_where("name = ?", [name]):
         name = f"{name} ({draft.external_id})"
-    changed = {"name": name, "created_at": created_at or rows.now()}
-    new = {"id": next_id(db, "personas"), **draft_columns(draft), **changed}
+    new = {**draft_columns(draft), "id": next_id(db, "personas"), "name": name, "created_at": created_at or rows.now()}
     insert(db, "personas", [new])
     made = rows.read(Persona, next(db.query("SELECT * FROM personas WHERE id = ?", [new["id"]])))
     journal.record(db, "created", made.id, {"personas": 1})
@@ -65,11 +64,8 @@ def store_session(db: Database, persona_id: int, draft: SessionDraft) -> WriteCo
         for memory_id in draft.retracts:
             retract(db, persona_id, memory_id, at)
     if fresh:
-        heard_at = rows.now() if draft.source == "chat" else None
-        changed = "UPDATE sessions SET learned = 0, hidden = 0, heard_at = ? WHERE id = ?"
-        db.conn.execute(changed, (heard_at, session_id))
-        if draft.source == "chat":  # one that began with small talk has none yet
-            db.conn.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (draft.title, session_id))
+        heard_at, title = (rows.now(), draft.title) if draft.source == "chat" else (None, "")
+        db.conn.execute(SQL["hear"], (heard_at, title, session_id))
     return stored
 
 

@@ -1,3 +1,7 @@
+-- name: hear
+-- Something was said in a session. A chat that began with small talk has no title yet.
+UPDATE sessions SET learned = 0, hidden = 0, heard_at = ?, title = coalesce(nullif(title, ''), ?) WHERE id = ?
+
 -- name: continue_imported
 -- The imported session that is continued as a chat, whose id is its own from now on.
 UPDATE sessions SET external_id = :chat WHERE persona_id = :persona AND source = 'import'
