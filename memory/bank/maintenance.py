@@ -111,11 +111,9 @@ def _check_vectors(db: Database, model: str) -> Iterator[str]:
 def rebuild(bank: Bank) -> None:
     """Rebuild the index words from the rows; the indexer then makes vectors and segments again."""
     with bank.writing() as db:
-        fresh = [
-            (rows.digest(key), index_terms(speaker, key), memory_id)
-            for memory_id, key, speaker in db.conn.execute("SELECT id, key, speaker FROM memories")
-        ]
-        db.conn.executemany("UPDATE memories SET key_hash = ?, terms = ? WHERE id = ?", fresh)
+        db.conn.create_function("digest_of", 1, rows.digest)
+        db.conn.create_function("terms_of", 2, index_terms)
+        db.conn.execute("UPDATE memories SET key_hash = digest_of(key), terms = terms_of(speaker, key)")
         db.conn.execute("DELETE FROM vectors")
         db.conn.execute("DELETE FROM segments")
         schema.renew_digests(db.conn, ["revision"])

@@ -117,12 +117,10 @@ def forget_selected(bank: Bank, personas: Sequence[int], select: Selector, task:
     return _clean_and_verify(bank, report, texts, rescale(task.report, SHARE_DELETED, 1))
 
 
-def _delete_selected(
-    db: Database, persona_id: int, select: Selector, texts: set[str], progress: Progress
-) -> ForgetReport:
+def _delete_selected(db: Database, persona: int, select: Selector, texts: set[str], progress: Progress) -> ForgetReport:
     """Delete a selection of a persona with its dependants; adds the deleted texts to `texts`."""
     progress(0)
-    selected = _add_dependants(db, persona_id, select(db, persona_id))
+    selected = _add_dependants(db, persona, select(db, persona))
     texts.update(
         deletion.run_column(db, "texts", selected, replies=True), deletion.run_column(db, "card_and_titles", selected)
     )
@@ -136,7 +134,7 @@ def _delete_selected(
     _delete(db, "turns", selected.turns, rescale(progress, 0.9, 1))
     _delete(db, "sessions", selected.sessions)
     _delete(db, "personas", selected.personas)
-    journal.record(db, "forgot", persona_id, selected.counts, selected.memories)
+    journal.record(db, "forgot", persona, selected.counts, selected.memories)
     return ForgetReport(**selected.counts)
 
 
