@@ -13,7 +13,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from memory import named_queries
-from memory.bank.queries.memories import memories_by_id, visible_personas
+from memory.bank.queries.memories import known_to, visible_personas
 from memory.bank.rows import format_time, json_list
 from memory.errors import MemoirError, UnknownMemory
 
@@ -65,7 +65,8 @@ def select_memories(ids: Sequence[int]) -> Selector:
     """Select memories that the persona knows, and the turns they came from."""
 
     def find(db: Database, persona_id: int) -> Selection:
-        known = Selection([memory.id for memory in memories_by_id(db, persona_id, ids)])
+        query = _SQL["known_memories"].format(known=known_to(db, persona_id, "+m.persona_id"))
+        known = Selection([memory_id for (memory_id,) in db.conn.execute(query, (json_list(ids),))])
         return replace(known, turns=run_column(db, "source_turns", known))
 
     return find

@@ -13,6 +13,10 @@ SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.persona_
 -- name: memories_of_persona
 SELECT id FROM memories WHERE persona_id = :persona
 
+-- name: known_memories
+-- Those of the memories of these ids, a JSON list, that a persona knows by the condition {known}.
+SELECT m.id FROM memories m WHERE {known} AND m.id IN (SELECT value FROM json_each(?))
+
 -- name: source_turns
 SELECT DISTINCT turn_id FROM sources WHERE memory_id IN (SELECT value FROM json_each(:memories))
 
