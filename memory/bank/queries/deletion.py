@@ -83,8 +83,8 @@ def select_session(session_id: int) -> Selector:
         personas = json_list(visible_personas(db, persona_id))
         if not run_column(db, "known_session", session=session_id, knowing=personas):
             raise UnknownMemory(f"persona {persona_id} has no session {session_id}")
-        kinds = ("memories", "turns")
-        return Selection(*(run_column(db, f"{kind}_of_session", session=session_id) for kind in kinds), (session_id,))
+        turns = run_column(db, "turns_of_session", session=session_id)
+        return Selection(run_column(db, "memories_of_session", session=session_id), turns, (session_id,))
 
     return find
 
@@ -96,8 +96,8 @@ def select_before(moment: datetime) -> Selector:
     """
 
     def find(db: Database, persona_id: int) -> Selection:
-        values = {"persona": persona_id, "moment": format_time(moment)}
-        return Selection(*(run_column(db, f"{kind}_before", **values) for kind in ("memories", "turns")))
+        kinds, at = ("memories", "turns"), format_time(moment)
+        return Selection(*(run_column(db, f"{kind}_before", persona=persona_id, moment=at) for kind in kinds))
 
     return find
 
