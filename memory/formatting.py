@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,7 @@ MAX_CELL = 220
 """Characters of a memory that a table shows."""
 
 
-def format_day(moment: date | None) -> str:
-    """Write a day, of a moment in its own zone: "13 May 2026"; empty for None."""
-    return describe_day(moment) if moment else ""
+format_day = describe_day
 
 
 def format_beginning(moment: datetime | None) -> str:

@@ -115,8 +115,7 @@ def _learn(
 def _close(db: Database, persona_id: int, item: LearnedMemory, by: int) -> None:
     """Let the fact that an item closes, or the one of its words, hold until the memory `by` begins to."""
     fact = item.memory
-    values: dict[str, object] = {"store": fact.store, "text": fact.text, "speaker": fact.speaker}
-    values |= {"attribute": fact.attribute, "since": rows.format_time(fact.valid_from or fact.said_at)}
+    values = {**rows.draft_columns(fact), "since": rows.format_time(fact.valid_from or fact.said_at)}
     statement = SQL["close_by_words" if item.closes is None else "close"].format(known=known_to(db, persona_id))
     db.conn.execute(statement, {**values, "by": by, "closes": item.closes})
     reassert(db, by)
@@ -155,9 +154,8 @@ def supersede(db: Database, new_id: int) -> None:
     if new["since"] is None or not new["attribute"] or new["store"] not in SEMANTIC:
         return
     db.conn.execute(SQL["close_earlier"], new)
-    later = db.conn.execute(SQL["next_later"], new).fetchone()
-    if later is not None:
-        db.conn.execute(SQL["end"], (*later, new_id))
+    later = db.conn.execute(SQL["next_later"], new).fetchall()
+    db.conn.executemany(SQL["end"], [(*each, new_id) for each in later])
 
 
 def reassert(db: Database, new_id: int) -> None:

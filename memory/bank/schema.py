@@ -104,10 +104,9 @@ def _key_of(table: str) -> list[str]:
 
 
 def _define_digest(conn: sqlite3.Connection) -> None:
-    def row_digest(values: bytes) -> int:
-        return int.from_bytes(blake2b(values, digest_size=8).digest(), signed=True)
-
-    conn.create_function("row_digest", 1, row_digest)
+    conn.create_function(
+        "row_digest", 1, lambda values: int.from_bytes(blake2b(values, digest_size=8).digest(), signed=True)
+    )
 
 
 def insertion(table: str, names: Collection[str]) -> str:

@@ -61,8 +61,7 @@ def find_times(text: str, anchor: datetime) -> tuple[TimeExpression, ...]:
     expressions: list[TimeExpression] = []
     for phrase in read_phrases(text, now, zone):
         edge = expressions[-1].end if expressions else 0
-        expression = _express(text, phrase, now, zone, edge)
-        if expression:
+        if expression := _express(text, phrase, now, zone, edge):
             expressions.append(expression)
     return tuple(expressions)
 
@@ -195,6 +194,6 @@ def _describe_days(start: datetime, last: datetime, days: int) -> str:
     return f"{start.day}{dash}{describe_day(last)}"
 
 
-def describe_day(moment: date) -> str:
-    """Write a day, of a moment in its own zone: "13 May 2026"."""
-    return f"{moment.day} {MONTH_NAMES[moment.month - 1]} {moment.year}"
+def describe_day(moment: date | None) -> str:
+    """Write a day, of a moment in its own zone: "13 May 2026"; empty for None."""
+    return f"{moment.day} {MONTH_NAMES[moment.month - 1]} {moment.year}" if moment else ""

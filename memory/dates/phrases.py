@@ -142,10 +142,7 @@ def _join_ranges(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase
     joined: list[Phrase] = []
     for phrase in phrases:
         link = CONTEXTS["join"].fullmatch(text, joined[-1].end, phrase.start) if joined else None
-        if link:
-            joined += _as_range(text, joined.pop(), phrase, link, now)
-        else:
-            joined.append(phrase)
+        joined += _as_range(text, joined.pop(), phrase, link, now) if link else [phrase]
     return joined
 
 

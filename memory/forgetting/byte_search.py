@@ -23,9 +23,6 @@ SEARCHED_BYTES = 200
 CHUNK_BYTES = 1 << 24
 """Bytes read at a time, for a bank may be larger than memory."""
 
-FEW_TEXTS = 8
-"""Up to so many texts are found sooner one by one."""
-
 KEY_BYTES = 8
 """The first bytes of a text, which are compared as one number before the text is compared in full."""
 
@@ -35,14 +32,14 @@ def find_in_file(path: "Source", texts: Collection[str]) -> set[str]:
     if not texts:
         return set()
     by_bytes = {text.encode()[:SEARCHED_BYTES]: text for text in texts}
-    single = {text for text in by_bytes if len(by_bytes) <= FEW_TEXTS or len(text) < KEY_BYTES}
-    many, overlap = TextSearch(by_bytes.keys() - single), max(map(len, by_bytes)) - 1
+    short = {text for text in by_bytes if len(text) < KEY_BYTES}
+    search, overlap = TextSearch(by_bytes.keys() - short), max(map(len, by_bytes)) - 1
     found: set[bytes] = set()
     with suppress(FileNotFoundError), path.open("rb") as file:  # a log is deleted with its last reader
         window = b""
         while chunk := file.read(CHUNK_BYTES):
             window = window[-overlap:] + chunk
-            found |= {text for text in single if text in window} | many.find_in(window)
+            found |= {text for text in short if text in window} | search.find_in(window)
     return {by_bytes[text] for text in found}
 
 

@@ -71,10 +71,9 @@ class ForgetReport:
     @property
     def about_uploads(self) -> str:
         """The uploads that go, in a sentence; empty if there are none."""
-        if not self.uploads:
-            return ""
         names = ", ".join(path.name for path in self.uploads)
-        return f"Deleted as well, since they contain some of it: uploads that wait to be imported ({names})."
+        about = f"Deleted as well, since they contain some of it: uploads that wait to be imported ({names})."
+        return about if names else ""
 
     def __add__(self, other: "ForgetReport") -> "ForgetReport":
         both = ForgetReport(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))

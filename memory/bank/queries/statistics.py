@@ -64,9 +64,7 @@ def trim_sparse_ends(months: Months) -> tuple[Months, int]:
 def bin_width(months: Months) -> int:
     """The number of months per bin for which all bins fit."""
     known = [month for counted in months.values() for month in counted]
-    if not known:
-        return 1
-    reach = max(known) - min(known) + 1
+    reach = max(known, default=0) - min(known, default=0) + 1
     return next((wide for wide in (1, 3, 12, 120) if reach / wide < BINS - 1), 1200)
 
 

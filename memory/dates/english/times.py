@@ -237,11 +237,8 @@ def read_rolling(match: Match) -> Resolve:
     count, sure = sign * rules.count_of(counted)[1], not rules.is_vague_count(counted)
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
-        today = calendar.midnight(now)
-        if unit in ROLLING_DAYS:
-            far = today + count * ROLLING_DAYS[unit] * DAY
-        else:
-            far = calendar.shift_months(today, count * ROLLING_MONTHS[unit])
+        today, days = calendar.midnight(now), ROLLING_DAYS.get(unit)
+        far = today + count * days * DAY if days else calendar.shift_months(today, count * ROLLING_MONTHS[unit])
         return Stretch(min(far, today), max(far, today) + DAY, sure=sure)
 
     return resolve

@@ -230,8 +230,7 @@ class IndexCache:
         if index is not None and not index.state.precedes(db, state):
             index = None
         if index is None or index.state != state:
-            first, *others = personas
-            index = self._join(db, personas) if others else self._update(db, first, state, index)
+            index = self._join(db, personas) if len(personas) > 1 else self._update(db, personas[0], state, index)
         with self._lock:
             # An old joined index would keep segments that were replaced.
             for key in [key for key, each in self._indexes.items() if len(key) > 1 and each.state != state]:

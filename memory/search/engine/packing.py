@@ -66,9 +66,8 @@ def load(db: Database, packed: Packed) -> Segment | None:
     # A SELECT would copy it twice.
     with db.conn.blobopen("segments", "payload", packed.number, readonly=True) as payload:
         segment = segments.from_bytes(payload.read(), packed.number)
-    if segment is None or segment.span != (packed.first, packed.last) or len(segment) != packed.size:
-        return None
-    return segment
+    fits = segment is not None and segment.span == (packed.first, packed.last) and len(segment) == packed.size
+    return segment if fits else None
 
 
 def gaps_between(persona_id: int, packed: list[Packed]) -> list[Gap]:
