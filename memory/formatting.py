@@ -27,7 +27,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 MAX_CELL = 220
 """Characters of a memory that a table shows."""
 
-
 format_day = describe_day
 
 

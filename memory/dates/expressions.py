@@ -177,10 +177,9 @@ def _describe_days(start: datetime, last: datetime, days: int) -> str:
     first_month, last_month = MONTH_NAMES[start.month - 1], MONTH_NAMES[last.month - 1]
     if start.day == 1 and last.day == monthrange(last.year, last.month)[1]:
         if (start.month, last.month) == (1, 12):
-            first, final = start.year, last.year
-            if first % 10 == 0 and final == first + 9:
-                return f"the {first}s"
-            return f"{first}" if first == final else f"{first}–{final}"
+            if start.year % 10 == 0 and last.year == start.year + 9:
+                return f"the {start.year}s"
+            return f"{start.year}" if start.year == last.year else f"{start.year}–{last.year}"
         if start.year != last.year:
             return f"{first_month} {start.year} – {last_month} {last.year}"
         return f"{first_month}–{last_month} {last.year}" if start.month != last.month else f"{last_month} {last.year}"
