@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.play.memory_under_test import MemoryUnderTest
-from eval.play.models import Models
 from eval.reporting import results
 from eval.reporting.tuning import choice, measure
 from eval.reporting.tuning.choice import (
@@ -27,9 +25,8 @@ from eval.reporting.tuning.choice import (
     trials,
     with_constants,
 )
-from eval.reporting.tuning.players import RetrievalUnderTest
 from eval.runs.evaluator import OWN_FILES, Evaluator
-from eval.runs.experiment import HALVES, Experiment, RunRequest, evidence_session, half_of, in_half, with_settings
+from eval.runs.experiment import HALVES, Experiment, RunRequest, evidence_session, half_of, in_half
 from eval.settings import EvalSettings
 from eval.types import History
 from memory.errors import MemoirError
@@ -179,34 +176,6 @@ def test_the_grid_has_every_factor_with_off_first():
     assert set(off().values()) == {0}
     assert constants_of(with_constants(Experiment(), off())) == off()
     assert all(list(each) == sorted(each) for each in GRID.values())
-
-
-# --- retrieval under many settings
-
-
-def test_what_is_kept_between_settings_changes_no_ranking(tmp_path, embedder, classifier):
-    experiment, models = with_settings(Experiment(), ["reader=none"]), Models(embedder, classifier)
-    history = life()
-    (tmp_path / "kept").mkdir()
-    kept = RetrievalUnderTest(tmp_path / "kept", history, experiment, models)
-    kept.remember(history.sessions, history.memories)
-    settings = (
-        {},
-        {"search.dense_weight": 0.2},
-        {"search.voice": False},
-        {"views": False},
-        {"search.dense_weight": 1},
-        off(),
-        {},
-    )
-    for number, changed in enumerate(settings):
-        changed_experiment = with_constants(experiment, {**constants_of(experiment), **changed})
-        home = tmp_path / str(number)
-        home.mkdir()
-        fresh = MemoryUnderTest(home, history, changed_experiment, models)
-        fresh.remember(history.sessions, history.memories)
-        found = [sample.prediction.found for sample in kept.find(history.probes, changed_experiment.pipeline)]
-        assert found == [fresh.ask(probe).found for probe in history.probes], changed
 
 
 # --- the command

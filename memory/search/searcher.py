@@ -23,7 +23,7 @@ from memory.search.engine.segments import MAX_ROWS
 from memory.search.names import possible_names
 from memory.search.scoring import DIALOGUE, Breakdown, Candidates, Scores, SearchSettings, Subject
 from memory.search.tokens import query_terms
-from memory.types import QUESTION, STORES, DropReason, Hit, Memory, TimeSpan
+from memory.types import QUESTION, STORES, DropReason, Hit, TimeSpan
 
 MAX_NAMES = 64
 """Possible names looked up of one text: each is compared with the speaker of every turn."""
@@ -109,7 +109,7 @@ class Searcher:
             questions = indexing.ids_of_attribute(db, visible_personas(db, persona_id), QUESTION)
             asks = np.isin(candidates.columns.ids, questions)
             best, ranked = _rank(candidates, scores, pinned, asks, as_of, settings, subject)
-            memories = self._memories(db, persona_id, candidates.columns.ids[[*best, *ranked]].tolist())
+            memories = memories_by_id(db, persona_id, candidates.columns.ids[[*best, *ranked]].tolist())
         unread: tuple[DropReason, str] = ("rank", f"not among the {settings.k} best of its kind")
         return tuple(
             Hit(m, float(scores.total[place]), scores.row(place), *(unread if n >= len(best) else ()))
@@ -142,10 +142,6 @@ class Searcher:
         cosine = dense.cosine(rows).astype(np.float64)
         shares = np.array([self.embedder.share_in_vocabulary(view.text) for view in views])
         return index.candidates(rows, shares, lexical[:, rows], cosine), np.isin(rows, pinned)
-
-    def _memories(self, db: Database, persona_id: int, ids: Sequence[int]) -> list[Memory]:
-        """The memories of these ids, in their order."""
-        return memories_by_id(db, persona_id, ids)
 
     @contextmanager
     def _open_index(self, persona_id: int, *, joined: bool = True) -> Iterator[tuple[Database, Index]]:
