@@ -3,8 +3,8 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -35,7 +35,7 @@ class CachedEmbedder(Embedder):
         self.texts = 0
         self.cached = 0
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._open() as db:
+        with closing(self._open()) as db:
             # SQLite does not wait here: of two processes that create the file, one is refused.
             with suppress(sqlite3.OperationalError):
                 db.execute("PRAGMA journal_mode = WAL")
@@ -43,10 +43,6 @@ class CachedEmbedder(Embedder):
                 "CREATE TABLE IF NOT EXISTS embeddings (model TEXT NOT NULL, digest TEXT NOT NULL, "
                 "vector BLOB NOT NULL, PRIMARY KEY (model, digest)) STRICT, WITHOUT ROWID"
             )
-
-    @property
-    def _made_by(self) -> str:
-        return f"{self.model} {ENCODING}"
 
     def load(self) -> Encoder:
         """Load the model's weights, which cached texts do not need."""
@@ -56,37 +52,28 @@ class CachedEmbedder(Embedder):
         """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1."""
         if not texts:
             return self.inner.encode(texts)
-        digests = [sha256(text.encode()).hexdigest() for text in texts]
+        made_by, digests = f"{self.model} {ENCODING}", [sha256(text.encode()).hexdigest() for text in texts]
         select = "SELECT digest, vector FROM embeddings WHERE model = ? AND digest IN (SELECT value FROM json_each(?))"
-        with self._open() as db:
-            rows = db.execute(select, (self._made_by, json.dumps(digests)))
-            cached = {digest: np.frombuffer(blob, dtype=np.float32) for digest, blob in rows}
-        missing = {d: t for d, t in zip(digests, texts, strict=True) if d not in cached}
+        with closing(self._open()) as db:
+            rows = db.execute(select, (made_by, json.dumps(digests)))
+            known = {digest: np.frombuffer(blob, dtype=np.float32) for digest, blob in rows}
+        missing = {d: t for d, t in zip(digests, texts, strict=True) if d not in known}
         self.cached += len(texts) - len(missing)
         if missing:
-            fresh = dict(zip(missing, self._encode(list(missing.values())), strict=True))
-            cached |= fresh
-            new = [(self._made_by, digest, vector.tobytes()) for digest, vector in fresh.items()]
-            with self._open() as db:
-                db.execute("BEGIN IMMEDIATE")
+            self.load()  # once, so it is not counted as encoding
+            started = time.perf_counter()
+            known |= zip(missing, self.inner.encode(list(missing.values())), strict=True)
+            self.seconds += time.perf_counter() - started
+            self.texts += len(missing)
+            with closing(self._open()) as db, db:
+                new = ((made_by, digest, known[digest].tobytes()) for digest in missing)
                 db.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", new)
-                db.execute("COMMIT")
-        return np.stack([cached[d] for d in digests])
+        return np.stack([known[d] for d in digests])
 
-    def _encode(self, texts: list[str]) -> Vectors:
-        self.load()  # once, so it is not counted as encoding
-        started = time.perf_counter()
-        vectors = self.inner.encode(texts)
-        self.seconds += time.perf_counter() - started
-        self.texts += len(texts)
-        return vectors
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        with closing(connection):
-            connection.execute("PRAGMA synchronous = NORMAL")
-            yield connection
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
 
 
 @dataclass(frozen=True, slots=True)
