@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from threading import Event
@@ -16,8 +15,6 @@ from eval.runs.experiment import Experiment, RunRequest
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
 from graph.models.registry import is_local
-
-Outcomes = Generator[tuple[int, Outcome]]
 
 ENGINES: Mapping[str, Callable[[Sequence[Experiment], Path, int], Engine]] = {"local": Processes, "ray": RayCluster}
 """Where histories are replayed: in processes of this machine, or on the nodes of a Ray cluster."""
@@ -50,13 +47,22 @@ def execute(
     answered = [run.answered() for run in runs]
     finished = [{c.history for c in run.costs()} for run in runs]
     done = sum(map(len, answered))
-    task_of = partial(_task, answered=answered, finished=finished)
     stopped, one = stop or Event(), experiments[0]
+
+    def task_of(history: History) -> Replay | None:
+        """What is left to ask of a history; a simulation starts over, since it draws its probes from all of them."""
+        left = {
+            row: tuple(p for p in history.probes if history.is_simulated or (history.id, p.id) not in answered[row])
+            for row, histories_done in enumerate(finished)
+            if history.id not in histories_done
+        }
+        return Replay(history, left) if left else None
+
     # A pool is one history and reads its file as it goes; a system at an address keeps one history at a time; a local
     # chat model in every process would fill the memory.
     is_single = one.pooled or one.system.startswith(registry.ADDRESS)
     is_here = how.engine == "local" and (how.jobs == 1 or is_local(one.pipeline.model))
-    outcomes: Outcomes
+    outcomes: Generator[tuple[int, Outcome]]
     if models is not None or is_single or is_here:
         used = models or load_models(one, cache)
         tasks = takewhile(lambda task: not stopped.is_set(), filter(None, map(task_of, histories)))
@@ -79,13 +85,3 @@ def execute(
     if not stopped.is_set():
         for run in runs:
             run.mark_done()
-
-
-def _task(history: History, answered: Sequence[set[tuple[str, str]]], finished: Sequence[set[str]]) -> Replay | None:
-    """What is left to ask of a history; a simulation starts over, since it draws its probes from all of them."""
-    left = {
-        row: tuple(p for p in history.probes if history.is_simulated or (history.id, p.id) not in answered[row])
-        for row, histories_done in enumerate(finished)
-        if history.id not in histories_done
-    }
-    return Replay(history, left) if left else None

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, sort_by_time_and_digest
 from eval.play.models import Models
-from eval.play.prediction import make_prediction, with_own_answer, with_time_range
+from eval.play.prediction import make_prediction, with_time_range
 from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
 from eval.play.session_rewriter import SessionRewriter
-from eval.play.simulation.choices import show
+from eval.play.simulation.choices import dont_know, show
 from eval.play.systems.contract import MEMOIR, MeteredChat
 from eval.play.systems.registry import open_system
 from eval.play.understanding import TimeRange, read_time_range
@@ -22,7 +22,7 @@ from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.models.faults import UnknownModel
 from graph.settings import PipelineSettings, RerankSettings
-from graph.state import USER, Ask, Services
+from graph.state import USER, Ask, Reading, Services
 from graph.understanding.times import day_said
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import select_session
@@ -203,9 +203,10 @@ class MemoryUnderTest:
                 f"{answer.reading.notice} Earlier answers are kept; run the same command again to continue"
             )
         self.costs.probes += 1
+        if own is not None:  # it cites nothing, and may say "I don't know"
+            abstained = not own.strip() or dont_know([own]) is not None
+            answer = replace(answer, reading=Reading(own, abstained=abstained, by=self.experiment.system))
         prediction = make_prediction(probe, self.history.id, answer, self._ids, seconds)
-        if own is not None:
-            prediction = with_own_answer(prediction, probe, own, self.experiment.system)
         return with_time_range(prediction, read) if read else prediction
 
     def _message(self, probe: Probe, read: TimeRange | None = None) -> Ask:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from eval.play.ids import BenchmarkIds
-from eval.play.simulation.choices import choose, dont_know
+from eval.play.simulation.choices import choose
 from eval.play.understanding import TimeRange
 from eval.types import Place, Prediction, Probe, RankedHit, ShownHit
 from graph.assistant import Answer
@@ -33,7 +33,7 @@ def make_prediction(probe: Probe, history_id: str, answer: Answer, ids: Benchmar
         probe.id,
         history_id,
         {str(s): lines["classify"].figures[s] for s in STORES},
-        ranking(answer.hits, ids),
+        tuple(trim_ranking(_ranked(hit, ids) for hit in answer.hits)),
         reading.answer,
         reading.abstained,
         reading.reason or "",
@@ -53,13 +53,6 @@ def make_prediction(probe: Probe, history_id: str, answer: Answer, ids: Benchmar
     )
 
 
-def with_own_answer(prediction: Prediction, probe: Probe, text: str, system: str) -> Prediction:
-    """Put a memory system's own answer, which cites nothing, in place of a reader's; it may say "I don't know"."""
-    abstained = not text.strip() or dont_know([text]) is not None
-    choice = choose(text, abstained, probe.choices) if probe.choices else None
-    return replace(prediction, answer=text, abstained=abstained, choice=choice, confidence=None, reader=system)
-
-
 def with_time_range(prediction: Prediction, read: TimeRange) -> Prediction:
     """Add the tokens of reading the time that a question asks about, and whether it could be read."""
     return replace(
@@ -68,11 +61,6 @@ def with_time_range(prediction: Prediction, read: TimeRange) -> Prediction:
         tokens_out=prediction.tokens_out + sum(reply.tokens_out for reply in read.replies),
         fallbacks={**prediction.fallbacks, "times": read.fallback},
     )
-
-
-def ranking(hits: Iterable[Hit], ids: BenchmarkIds) -> tuple[RankedHit, ...]:
-    """The ranking of hits under the benchmark's ids, trimmed."""
-    return tuple(trim_ranking(_ranked(hit, ids) for hit in hits))
 
 
 def trim_ranking(ranking: Iterable[RankedHit]) -> Iterator[RankedHit]:

@@ -88,13 +88,8 @@ def _store(home: Path, history: History, experiment: Experiment, models: Models,
 
 
 def _sample(probe: Probe, prediction: Prediction, embedder: CachedEmbedder) -> Sample:
-    prediction = replace(prediction, similarity=_similarity(embedder, probe, prediction))
+    """An answer with its verdict by rule, and the cosine of it and the nearest gold answer where there are both."""
+    if probe.gold.answers and prediction.answer and not prediction.abstained:
+        answer, *golds = embedder.encode([prediction.answer, *probe.gold.answers])
+        prediction = replace(prediction, similarity=round(max(float(gold @ answer) for gold in golds), 4))
     return Sample(probe, prediction, verdict(probe, prediction))
-
-
-def _similarity(embedder: CachedEmbedder, probe: Probe, prediction: Prediction) -> float | None:
-    """The cosine of the answer and the nearest gold answer; None where either is missing."""
-    if not probe.gold.answers or not prediction.answer or prediction.abstained:
-        return None
-    answer, *golds = embedder.encode([prediction.answer, *probe.gold.answers])
-    return round(max(float(gold @ answer) for gold in golds), 4)
