@@ -20,7 +20,6 @@ from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
-from graph.models.faults import UnknownModel
 from graph.settings import PipelineSettings, RerankSettings
 from graph.state import USER, Ask, Reading, Services
 from graph.understanding.times import day_said
@@ -188,7 +187,8 @@ class MemoryUnderTest:
         query = probe.query or (probe.question if self.experiment.words == "spaces" else "")
         self._searcher.prepare(self._is_named(probe), query)
         started = time.perf_counter()
-        read = self._read_times(probe)
+        chat, by_model = self.models.chat, self.experiment.times == "model"
+        read = read_time_range(probe.question, probe.asked_at, chat) if by_model else None
         message, assistant, own = self._message(probe, read), self._assistant, None
         if isinstance(self._searcher, SystemSearcher):
             own = self._searcher.answer(message.with_choices or message.text, message.as_of)
@@ -253,14 +253,6 @@ class MemoryUnderTest:
             reply = TurnDraft(self._persona.name, "assistant", reading.answer, probe.asked_at, cites=cited)
             dialogue = (*dialogue, TurnDraft(USER, "user", question, probe.asked_at), reply)
         return dialogue
-
-    def _read_times(self, probe: Probe) -> TimeRange | None:
-        """The time that a chat model reads in the question; None if the experiment has no model read times."""
-        if self.experiment.times != "model":
-            return None
-        if self.models.chat is None:
-            raise UnknownModel("times=model needs a chat model. Name one with --set model=NAME")
-        return read_time_range(probe.question, probe.asked_at, self.models.chat)
 
     def _evidence(self, gold: Gold) -> tuple[str, ...]:
         """The ids of the evidence: whole sessions where a memory holds one, since not each has a marked turn."""

@@ -22,6 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from eval.types import ChatModel, Kind
 from graph.models.calls import Completion
+from graph.models.faults import UnknownModel
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
@@ -55,16 +56,17 @@ class TimeRange:
     fallback: bool = False
 
 
-def read_time_range(question: str, asked_at: datetime, model: ChatModel) -> TimeRange:
+def read_time_range(question: str, asked_at: datetime, model: "ChatModel | None") -> TimeRange:
     """Ask which time a question is about; no time if the model names none, or what it replies is no range of days.
 
-    Raises `ModelFailed` if the model does not answer.
+    Raises `UnknownModel` if no model is set, and `ModelFailed` if it does not answer.
     """
+    if model is None:
+        raise UnknownModel("times=model needs a chat model. Name one with --set model=NAME")
     replies: list[Completion] = []
     try:
         asked = f"Question of {asked_at:%A, %Y-%m-%d}: {quoted(question)}\n\n{INSTRUCTION}"
-        request = ask_for_json(model, [("human", asked)], DayRange, replies, max_tokens=REPLY_TOKENS)
-        days = asyncio.run(request)
+        days = asyncio.run(ask_for_json(model, [("human", asked)], DayRange, replies, max_tokens=REPLY_TOKENS))
         if days.first is None and days.last is None:
             return TimeRange((), replies)
         first, last = date.fromisoformat(days.first or ""), date.fromisoformat(days.last or "")
