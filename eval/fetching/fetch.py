@@ -22,8 +22,6 @@ from pydantic import TypeAdapter
 from eval.types import Watch
 from memory.errors import Cancelled, MemoirError
 
-SHA256_DIGITS = 64
-
 STEP = 1 << 20
 """Bytes between two reports of progress."""
 
@@ -97,9 +95,7 @@ def fetch(name: str, folder: Path, watch: Watch) -> list[Path]:
             raise MemoirError("its authors publish it where it cannot be downloaded automatically")
         return _transfer(source, folder, watch)
     except Cancelled:
-        raise Cancelled(
-            "Cancelled. The part that was downloaded is kept; the next download continues from there."
-        ) from None
+        raise Cancelled(f"Cancelled; {KEPT}.") from None
     except MemoirError as fault:
         why = str(fault)
     except KeyboardInterrupt:
@@ -119,17 +115,18 @@ def _transfer(source: Source, folder: Path, watch: Watch) -> list[Path]:
     from filelock import FileLock
     from huggingface_hub import get_token
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise MemoirError(f"the folder {folder} cannot be created ({fault.strerror})") from fault
     token = get_token()  # httpx drops it when the hub redirects to another host
     headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
     client = httpx.Client(headers=headers, timeout=QUIET_SECONDS, follow_redirects=True)
-    with _translated_errors(source.repo, folder), FileLock(folder / ".fetching", timeout=0), client:
-        wanted = _look_up(client, source, folder)
-        _require_room(wanted, folder)
-        return [_fetch_file(client, file, watch) for file in wanted]
+    with _translated_errors(source.repo, folder), client:
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / ".fetching", timeout=0):
+            wanted = _look_up(client, source, folder)
+            needed = sum(file.size - _size(file.part) for file in wanted if not file.path.exists())
+            if needed > (free := shutil.disk_usage(folder).free):
+                sizes = f"{needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free"
+                raise MemoirError(f"the disk of {folder} is too full: {sizes}")
+            return [_fetch_file(client, file, watch) for file in wanted]
 
 
 def _look_up(client: httpx.Client, source: Source, folder: Path) -> list[RemoteFile]:
@@ -151,15 +148,6 @@ def _look_up(client: httpx.Client, source: Source, folder: Path) -> list[RemoteF
         checksum = info["lfs"]["oid"] if info.get("lfs") else info["oid"]
         wanted.append(RemoteFile(url, folder / name, info["size"], checksum))
     return wanted
-
-
-def _require_room(wanted: Sequence[RemoteFile], folder: Path) -> None:
-    needed = sum(file.size - _size(file.part) for file in wanted if not file.path.exists())
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise MemoirError(
-            f"the disk of {folder} is too full: {needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free"
-        )
 
 
 def _fetch_file(client: httpx.Client, file: RemoteFile, watch: Watch) -> Path:
@@ -229,7 +217,7 @@ def _checksum(path: Path, file: RemoteFile) -> str:
     """The checksum of the same kind as the hub's: SHA-256, or the SHA-1 of git's blob for a small file."""
     from huggingface_hub.utils.sha import git_hash
 
-    if len(file.checksum) < SHA256_DIGITS:
+    if len(file.checksum) < 64:  # hexadecimal digits of a SHA-256
         return git_hash(path.read_bytes())
     with path.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
@@ -256,8 +244,9 @@ def _translated_errors(repo: str, folder: Path) -> Iterator[None]:
     except Timeout:
         raise MemoirError(f"another download into {folder} is running; wait until it ends") from None
     except OSError as fault:
-        full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        what = "the disk is full, or the size of files is limited" if full else "a file cannot be written"
+        what = f"{fault.filename or 'a file'} cannot be created or written"
+        if fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            what = "the disk is full, or the size of files is limited"
         raise MemoirError(f"{what} ({_describe(fault)}); {KEPT}") from fault
     except (ValueError, TypeError, LookupError) as fault:
         why = f"the answer is not from the hub ({_describe(fault)}); a login page of your network may be in between"

@@ -2,7 +2,7 @@
 
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -83,10 +83,7 @@ def measure(
         questions = life.questions(n, sessions_of(growing[0], 0), np.random.default_rng([life.seed, 3]))
         made = make_bank(folder, size, life, texts, cached, watch)
         yield from _stored(made, size)
-        p50 = 0.0
-        for figure in _of_one(made, size, questions, cached, watch):
-            p50 = figure.values["p50"] if figure.measure == RETRIEVAL else p50
-            yield figure
+        p50 = yield from _of_one(made, size, questions, cached, watch)
         if before:
             yield SpeedFigure(f"retrieval p50 over that at {before[0]}", "times", str(size), {"": p50 / before[1]}, n)
         before = size, p50
@@ -140,10 +137,11 @@ def _stored(made: BankOfSize, size: Size) -> Iterator[SpeedFigure]:
 
 def _of_one(
     made: BankOfSize, size: Size, questions: Sequence[str], embedder: Embedder, watch: Watch
-) -> Iterator[SpeedFigure]:
+) -> Generator[SpeedFigure, None, float]:
+    """Ask the questions of one persona, of us and of every reference; returns the median of ours in milliseconds."""
     (persona,), name, n = made.personas, str(size), len(questions)
-    measured, figures = _asked(made, size, [(persona, q) for q in (*questions, questions[0])], embedder.model, watch)
-    yield from figures
+    asked = [(persona, question) for question in (*questions, questions[0])]
+    measured = yield from _asked(made, size, asked, embedder.model, watch)
     ours = _milliseconds(measured.search_s[1:])
     yield SpeedFigure(RETRIEVAL, "ms", name, ours, n)
     bank = Bank(made.path)
@@ -160,19 +158,19 @@ def _of_one(
         if reference.exact:
             found = [_ranking(searcher, persona, question, *ALONE[reference.exact]) for question in questions]
             yield _recall(reference.exact, name, found, exact, corpus)
+    return ours["p50"]
 
 
 def _asked(
     made: BankOfSize, size: Size, asks: Asks, model: str, watch: Watch
-) -> tuple[Measured, Sequence[SpeedFigure]]:
-    """What a new process measured that answers these questions, and the figures of its start."""
+) -> Generator[SpeedFigure, None, Measured]:
+    """The figures of a new process that answers these questions; returns all that it measured."""
     measured, name = ask(made.path, model, asks, partial(watch, f"{size}: questions")), str(size)
     note = "" if measured.memory_mib else "not available on this system"
-    return measured, (
-        SpeedFigure("query encoding", "ms", name, _milliseconds(measured.encode_s[1:]), len(asks) - 1),
-        SpeedFigure("first answer of a new process, encoder loaded", "s", name, {"": measured.first_s}, 1),
-        SpeedFigure("resident memory of that process", "MiB", name, measured.memory_mib, 1, note),
-    )
+    yield SpeedFigure("query encoding", "ms", name, _milliseconds(measured.encode_s[1:]), len(asks) - 1)
+    yield SpeedFigure("first answer of a new process, encoder loaded", "s", name, {"": measured.first_s}, 1)
+    yield SpeedFigure("resident memory of that process", "MiB", name, measured.memory_mib, 1, note)
+    return measured
 
 
 def _ranking(searcher: Searcher, persona: int, question: str, weight: float, score: str) -> Ranking:
@@ -217,8 +215,7 @@ def _of_many(made: BankOfSize, size: Size, life: Life, model: str, watch: Watch)
     for place in (place for _ in ("cold", "warm") for place in draw.permutation(n).tolist()):
         (question,) = life.questions(1, sessions_of(size, place), draw)
         asks.append((made.personas[place], question))
-    measured, figures = _asked(made, size, asks, model, watch)
-    yield from figures
+    measured = yield from _asked(made, size, asks, model, watch)
     first, again = measured.search_s[1:n], measured.search_s[n:]
     yield SpeedFigure(f"{RETRIEVAL}, a persona's first question", "ms", str(size), _milliseconds(first), n - 1)
     yield SpeedFigure(RETRIEVAL, "ms", str(size), _milliseconds(again), n)

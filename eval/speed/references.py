@@ -46,20 +46,13 @@ class Corpus:
 
 def read(bank: Bank, model: str, dimensions: int) -> Corpus:
     """Read all memories of a bank."""
+    none = bytes(4 * dimensions)
     with bank.reading() as db:
-        n = db.table("memories").count
-        ids, vectors = np.zeros(n, np.int64), np.zeros((n, dimensions), np.float32)
-        terms: list[str] = []
-        closed: set[int] = set()
-        memories = db.conn.execute(indexing.SQL["words_and_vectors"], (model,))
-        for row, (memory_id, words, valid_to, vector) in enumerate(memories):
-            ids[row] = memory_id
-            terms.append(words)
-            if vector is not None:
-                vectors[row] = np.frombuffer(vector, np.float32)
-            if valid_to is not None:
-                closed.add(memory_id)
-    return Corpus(ids, terms, vectors, frozenset(closed), bank.path.parent)
+        memories = db.conn.execute(indexing.SQL["words_and_vectors"], (model,)).fetchall()
+    closed = frozenset(memory for memory, _, valid_to, _ in memories if valid_to is not None)
+    ids, terms = np.array([memory for memory, *_ in memories], np.int64), [words for _, words, _, _ in memories]
+    vectors = np.frombuffer(b"".join(vector or none for *_, vector in memories), np.float32)
+    return Corpus(ids, terms, vectors.reshape(-1, dimensions), closed, bank.path.parent)
 
 
 Search = Callable[[Question], Ranking]

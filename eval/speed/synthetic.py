@@ -90,19 +90,16 @@ class Life:
     def questions(self, n: int, sessions: Sequence[int], draw: np.random.Generator) -> list[str]:
         """Make questions about those sessions: each has four words of one turn, and who said it."""
         asked: list[str] = []
+        known = set(content_words())
         while len(asked) < n:
             session = self._session(int(draw.choice(sessions)), START)
             turn = session.turns[int(draw.integers(TURNS))]
-            named = list(dict.fromkeys(w for w in lexical.words(turn.text) if w in self._known))
+            named = list(dict.fromkeys(w for w in lexical.words(turn.text) if w in known))
             if len(named) >= 4:
                 words = " ".join(named[i] for i in draw.choice(len(named), 4, replace=False))
                 form = WORDS["questions"][len(asked) % len(WORDS["questions"])]
                 asked.append(form.format(who=turn.speaker, words=words))
         return asked
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(content_words())
 
     @cached_property
     def _kinds(self) -> tuple[NDArray[np.str_], ...]:
@@ -214,9 +211,6 @@ class BankOfSize:
     disk_mib: float
 
 
-_BANK = TypeAdapter(BankOfSize)
-
-
 def make_bank(
     folder: Path, size: Size, life: Life, texts: Sequence[str], embedder: Embedder, watch: Watch
 ) -> BankOfSize:
@@ -227,37 +221,30 @@ def make_bank(
     home = folder / f"{size.personas}x{size.memories}-seed-{life.seed}"
     record = home / "world.json"
     if record.exists():
-        return replace(_BANK.validate_json(record.read_bytes()), path=home / "bank.db")
+        return replace(TypeAdapter(BankOfSize).validate_json(record.read_bytes()), path=home / "bank.db")
     shutil.rmtree(home, ignore_errors=True)  # an unfinished one
     home.mkdir(parents=True)
     bank = Bank(home / "bank.db")
-    personas, import_s = _store_sessions(bank, size, life, watch)
+    personas, import_s, done = [], 0.0, 0
+    for place in range(size.personas):
+        personas.append(bank.create_persona(PersonaDraft(f"Bench {place}")).id)
+        coming = life.sessions(size.memories, first=place, every=size.personas)
+        while sessions := list(islice(coming, BATCH)):
+            started = time.perf_counter()
+            stored = bank.remember(personas[-1], sessions)
+            import_s += time.perf_counter() - started
+            done += stored.memories
+            watch(f"{size}: import", done, size.total)
     add_vectors(bank, embedder, texts, partial(watch, f"{size}: vectors"))
     started = time.perf_counter()
     embed_all(bank, embedder)  # all is embedded already; what is left is packing
     pack_s = time.perf_counter() - started
     disk = sum(file.stat().st_size for file in home.glob("bank.db*")) / 2**20
-    made = BankOfSize(bank.path, personas, import_s, pack_s, disk)
-    record.write_bytes(_BANK.dump_json(made))  # written last: a bank without it is unfinished
+    made = BankOfSize(bank.path, tuple(personas), import_s, pack_s, disk)
+    record.write_bytes(TypeAdapter(BankOfSize).dump_json(made))  # written last: a bank without it is unfinished
     return made
 
 
 def sessions_of(size: Size, persona: int) -> range:
     """The numbers of a persona's sessions: all personas share one life, in turns."""
     return range(persona, persona + size.personas * -(-size.memories // A_SESSION), size.personas)
-
-
-def _store_sessions(bank: Bank, size: Size, life: Life, watch: Watch) -> tuple[tuple[int, ...], float]:
-    """Store each persona's sessions; return the personas' ids and the seconds it took."""
-    personas, took, done = [], 0.0, 0
-    for place in range(size.personas):
-        persona = bank.create_persona(PersonaDraft(f"Bench {place}")).id
-        personas.append(persona)
-        coming = life.sessions(size.memories, first=place, every=size.personas)
-        while sessions := list(islice(coming, BATCH)):
-            started = time.perf_counter()
-            stored = bank.remember(persona, sessions)
-            took += time.perf_counter() - started
-            done += stored.memories
-            watch(f"{size}: import", done, size.total)
-    return tuple(personas), took
