@@ -30,10 +30,6 @@ ADDED = "value+"
 _OF_SELF = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|our)\b", re.IGNORECASE)
 
 
-StoredTurn = tuple[TurnDraft, tuple[str, ...]]
-"""A turn as it will be stored, and the external ids of the turns that it holds."""
-
-
 class SessionRewriter:
     """Makes sessions into what an experiment stores.
 
@@ -76,7 +72,10 @@ class SessionRewriter:
         holds = {turn.external_id: ids for turn, ids in stored}
         return replace(session, turns=tuple(turns), learned=tuple(learned)), holds
 
-    def _stored_turns(self, session: SessionDraft, weights: TermWeights | None) -> Iterator[StoredTurn]:
+    def _stored_turns(
+        self, session: SessionDraft, weights: TermWeights | None
+    ) -> Iterator[tuple[TurnDraft, tuple[str, ...]]]:
+        """The turns as they will be stored, each with the external ids of the turns that it holds."""
         if self.granularity == "turn":
             yield from ((turn, (turn.external_id,)) for turn in session.turns if self._is_indexed(turn))
             return

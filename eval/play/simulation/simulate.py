@@ -20,7 +20,7 @@ from eval.play.simulation.names import DEFAULT
 from eval.runs.experiment import SimulationSettings
 from eval.types import History, Prediction, Probe
 from memory.importers.benchmarks.dialsim import SCENE_SPEAKER
-from memory.types import SessionDraft, TurnDraft
+from memory.types import SessionDraft
 
 HARD_SHARE = 0.7
 """Share of hard questions where a session has both kinds."""
@@ -72,7 +72,10 @@ def simulate(
         if settings.answers == "open":  # no choices were shown
             asked = replace(asked, choices=(), gold=replace(asked.gold, choice=None))
             answered = replace(answered, choice=None)
-        yield asked, _within_time(answered, settings.time_limit_s)
+        if 0 < settings.time_limit_s * 1000 < answered.response_ms:  # as an abstention it might be right
+            why = f"too late: {answered.response_ms / 1000:.1f} s, {settings.time_limit_s:g} s allowed"
+            answered = replace(answered, answer=TOO_LATE, abstained=False, reason=why, cited=(), choice=None)
+        yield asked, answered
 
 
 def plan(history: History, settings: SimulationSettings, seed: int = 0) -> list[PlannedQuestion]:
@@ -93,7 +96,11 @@ def plan(history: History, settings: SimulationSettings, seed: int = 0) -> list[
 
 def sort_by_time_and_number(sessions: Sequence[SessionDraft]) -> list[SessionDraft]:
     """Sort sessions by time, undated ones first; those of one moment by number ("#2" before "#10")."""
-    return sorted(sessions, key=lambda s: (s.started_at or UNDATED, _numbered(s.external_id)))
+
+    def numbered(name: str) -> list[tuple[int, str]]:
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,9})", name)]
+
+    return sorted(sessions, key=lambda s: (s.started_at or UNDATED, numbered(s.external_id)))
 
 
 def until(session: SessionDraft, turn: int) -> SessionDraft:
@@ -104,9 +111,10 @@ def until(session: SessionDraft, turn: int) -> SessionDraft:
 
 def _draw_question(session: SessionDraft, probes: Sequence[Probe], agent: str, rng: Random) -> PlannedQuestion | None:
     """Draw the question of a session; None if it has none, the agent says nothing, or nobody present can ask one."""
-    turn = _draw_turn(session.turns, agent, rng) if probes else None
-    if turn is None:
+    own = [n for n, turn in enumerate(session.turns) if not agent or turn.speaker.casefold() == agent.casefold()]
+    if not probes or not own:
         return None
+    turn = rng.choice(own[1:] or own)  # one of the agent's, not its first if it has others; any without an agent
     near = session.turns[max(0, turn - NEAR) : turn + NEAR]
     present = sorted({t.speaker for t in near if t.speaker.casefold() not in NOBODY | {agent.casefold()}})
     for probe in _draw_candidates(probes, session.started_at, rng):
@@ -117,12 +125,6 @@ def _draw_question(session: SessionDraft, probes: Sequence[Probe], agent: str, r
             wording = wordings.get(asker.casefold()) or wordings.get(DEFAULT) or probe.question
             return PlannedQuestion(probe, turn, asker, wording)
     return None
-
-
-def _draw_turn(turns: Sequence[TurnDraft], agent: str, rng: Random) -> int | None:
-    """Draw the turn to ask after: one of the agent's, not its first if it has others; any turn without an agent."""
-    own = [n for n, turn in enumerate(turns) if not agent or turn.speaker.casefold() == agent.casefold()]
-    return rng.choice(own[1:] or own) if own else None
 
 
 def _draw_candidates(probes: Sequence[Probe], asked_at: datetime | None, rng: Random) -> Iterator[Probe]:
@@ -158,15 +160,3 @@ def _asks_about_current_month(probe: Probe, asked_at: datetime | None) -> bool:
         return False
     months = rf"(?:{asked_at:%B} )?{asked_at:%Y}"
     return bool(re.search(rf"\bin {months}\b|\b{asked_at:%B} {asked_at:%Y}\b", probe.question))
-
-
-def _within_time(prediction: Prediction, limit_s: float) -> Prediction:
-    """Make a prediction wrong that came too late; as an abstention it would be right for unanswerable questions."""
-    if not limit_s or prediction.response_ms <= limit_s * 1000:
-        return prediction
-    why = f"too late: {prediction.response_ms / 1000:.1f} s, {limit_s:g} s allowed"
-    return replace(prediction, answer=TOO_LATE, abstained=False, reason=why, cited=(), choice=None)
-
-
-def _numbered(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,9})", name)]
