@@ -103,7 +103,6 @@ class MemoryUnderTest:
         if facts:
             stored += self._bank.add_memories(self._persona.id, facts)
         if isinstance(self._searcher, SystemSearcher):
-            self._searcher.bank_changed()
             # Another system is timed alone: beside it, the bank only says which turns it found.
             started = time.perf_counter()
             for session in to_sessions(drafts, facts):
@@ -131,22 +130,20 @@ class MemoryUnderTest:
 
         It learns only from whole turns, since facts need their speaker, and only where no store is left out.
         """
-        applies = (
-            self.experiment.system == MEMOIR
-            and self.experiment.granularity == "turn"
-            and self.experiment.remembered == "both"
-        )
-        if self._is_learned or not applies:
+        if self._is_learned:
             return
-        started = time.perf_counter()
-        engine = self.experiment.pipeline.learner
+        self._is_learned, tried = True, self.experiment
+        if isinstance(self._searcher, SystemSearcher):
+            self._searcher.read_bank(self._persona.id)
+        if (tried.system, tried.granularity, tried.remembered) != (MEMOIR, "turn", "both"):
+            return
+        started, engine = time.perf_counter(), tried.pipeline.learner
         done = learn_from_sessions(self._bank, engine, self.models.chat)
         self.costs.learned += done.sessions if engine == "llm" else 0
         self.costs.by_rules += done.by_rules
         self.costs.import_s += time.perf_counter() - started
         self._ids.bank_changed()
         self._embed()
-        self._is_learned = True
 
     def _is_remembered(self, store: Store) -> bool:
         kind = self.experiment.remembered

@@ -169,9 +169,15 @@ class SystemSearcher(ExperimentSearcher):
         self.system, self.chat = system, chat
         self._told_in: dict[str, list[Memory]] = {}
 
-    def bank_changed(self) -> None:
-        """Read the bank again at the next question."""
+    def read_bank(self, persona_id: int) -> None:
+        """Read what the bank holds, by the ids that the system was given; a long turn is several memories."""
+        memories = {memory.id: memory for memory in self.bank.memories(persona_id)}
+        said = sorted(number for number, memory in memories.items() if memory.store == "dialogue")
+        origins = self.bank.origins(persona_id, said)
         self._told_in.clear()
+        for number, memory in sorted(memories.items()):
+            if name := origins[number][0].external_id if number in origins else memory.external_id:
+                self._told_in.setdefault(name, []).append(memory)
 
     def find(
         self, persona_id: int, views: Sequence[View], as_of: datetime, settings: SearchSettings, subject: Subject
@@ -179,7 +185,7 @@ class SystemSearcher(ExperimentSearcher):
         """What the system finds of what was known; the best `k` are read, the others are ranked."""
         known = {
             turn: memories
-            for turn, memories in self._by_turn(persona_id).items()
+            for turn, memories in self._told_in.items()
             if memories[0].said_at is None or memories[0].said_at <= as_of
         }
         scores: dict[int, tuple[Memory, float]] = {}
@@ -206,18 +212,6 @@ class SystemSearcher(ExperimentSearcher):
             turns = (match,) if match else ()
         self.chat.costs.matched += any(turn in self._told_in for turn in turns)
         return [memory for turn in turns for memory in known.get(turn, ())]
-
-    def _by_turn(self, persona_id: int) -> Mapping[str, Sequence[Memory]]:
-        """What the bank holds, by the ids that the system was given; a long turn is several memories."""
-        if not self._told_in:
-            memories = {memory.id: memory for memory in self.bank.memories(persona_id)}
-            said = sorted(number for number, memory in memories.items() if memory.store == "dialogue")
-            origins = self.bank.origins(persona_id, said)
-            for number, memory in sorted(memories.items()):
-                name = origins[number][0].external_id if number in origins else memory.external_id
-                if name:
-                    self._told_in.setdefault(name, []).append(memory)
-        return self._told_in
 
 
 def matched(text: str, turns: Mapping[str, str]) -> str | None:

@@ -45,7 +45,7 @@ class Player:
                 memory = self._memory(number)
                 memory.ask_as(experiment, Costs())
                 probes = (probe for probe in history.probes if probe.counted and probe.gold.evidence)
-                found[part].extend(_values(part[0], [Sample(probe, memory.ask(probe)) for probe in probes]))
+                found[part] += _values(part[0], [Sample(probe, memory.ask(probe)) for probe in probes])
         return found
 
     def _play(self, number: int) -> MemoryUnderTest:
