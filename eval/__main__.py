@@ -14,7 +14,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = COMMANDS.parser.parse_args(argv)
     return run_command(
         lambda: arguments.command(arguments, Evaluator(EvalSettings())),
-        "Interrupted. Answers so far are kept; run the same command again to continue.",
+        "Interrupted. Run the same command again to continue; answers so far are kept.",
     )
 
 

@@ -181,17 +181,10 @@ _add_recipe(
 
 BASE_HELP = "the model to fine-tune: a folder, or a name on huggingface.co, as bert-base-chinese"
 
-TRAIN = COMMANDS.add_group(
+
+@COMMANDS.add(
     "train",
-    "Train a model on a benchmark's own questions.",
-    "Train a model on the questions that a benchmark has for training.",
-    JSON,
-    metavar="BENCHMARK",
-)
-
-
-@TRAIN.add(
-    "perltqa",
+    argument("benchmark", "the benchmark whose questions train it", choices=["perltqa"]),
     DATA,
     argument("--base", BASE_HELP, required=True, metavar="NAME"),
     path("--out", "a new folder for the trained model", required=True, metavar="FOLDER"),
@@ -200,7 +193,7 @@ TRAIN = COMMANDS.add_group(
 )
 def train_perltqa(arguments: Arguments, evaluator: Evaluator) -> None:
     """Train the classifier of PerLTQA's table 4: is a question about semantic or episodic memory?"""
-    data = evaluator.data_of(benchmarks.find("perltqa"), arguments.data)
+    data = evaluator.data_of(benchmarks.find(arguments.benchmark), arguments.data)
     given = {"instruction": arguments.instruction, "seed": arguments.seed}
     with progress_bars("batch") as watch:
         done = training.train(data, arguments.out, arguments.base, watch, **given)

@@ -13,7 +13,7 @@ from eval.runs.evaluator import Evaluator
 from eval.settings import settings_rows
 from eval.speed import measure, turn
 from eval.speed.synthetic import Life, Size
-from memory.cli.program import INTERRUPTED, Arguments, argument, flag, number, positive_number, print_error
+from memory.cli.program import Arguments, argument, flag, number, positive_number
 from memory.embedding.embedder import Embedder
 
 
@@ -100,20 +100,15 @@ def _size(text: str) -> Size:
     argument("--folder", "keep the banks in this folder, and reuse those that are there", type=Path),
     WRITE,
 )
-def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> int:
+def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> None:
     """Measure speed, memory and exactness at growing sizes."""
     embedder = Embedder(evaluator.settings.embedding_model)
     what = {"sizes": arguments.sizes, "many": arguments.personas, "n": arguments.questions}
     kept = nullcontext(arguments.folder) if arguments.folder else TemporaryDirectory(prefix="memoir-bench-")
     with kept as folder, progress_bars("it") as watch:
-        try:
-            figures = list(measure.measure(Life(arguments.seed), Path(folder), embedder, watch, **what))
-        except KeyboardInterrupt:
-            print_error("Interrupted. Run the same command again; unfinished banks are built again.")
-            return INTERRUPTED
+        figures = list(measure.measure(Life(arguments.seed), Path(folder), embedder, watch, **what))
     value = {**measure.conditions(), "figures": figures}
     show_table(arguments, "bench", value, measure.to_markdown(figures))
-    return 0
 
 
 @COMMANDS.add(
