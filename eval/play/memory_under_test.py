@@ -20,7 +20,7 @@ from eval.types import Costs, Gold, History, Prediction, Probe
 from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
-from graph.settings import PipelineSettings, RerankSettings
+from graph.settings import RerankSettings
 from graph.state import USER, Ask, Reading, Services
 from graph.understanding.times import day_said
 from memory.bank.bank import Bank
@@ -70,7 +70,13 @@ class MemoryUnderTest:
         """Ask from here on as another experiment does, of which the same is stored, and add to other costs."""
         self.experiment = self._searcher.experiment = experiment
         self.costs = self._chat.costs = costs
-        settings = pipeline_settings(experiment)
+        # A ranking of full depth changes no answer.
+        pipeline = experiment.pipeline
+        settings = replace(pipeline, search=replace(pipeline.search, depth=DEPTH))
+        if experiment.given in (*WHOLE, "found"):
+            settings = replace(settings, budget=EVERYTHING)
+        if experiment.system != MEMOIR:  # its order is its own, so that no class of the question may change it
+            settings = replace(settings, rerank=RerankSettings())
         services = Services(self._bank, self._searcher, self.models.classifier, settings, model=self.models.chat)
         self._assistant = Assistant(services)
 
@@ -263,12 +269,3 @@ class MemoryUnderTest:
         evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.holds_any(m, named))
         spans = dict.fromkeys(m.event or (day_said(m.said_at) if m.said_at else None) for m in evidence)
         return tuple(TimeExpression("", 0, 0, span) for span in spans if span)
-
-
-def pipeline_settings(experiment: Experiment) -> PipelineSettings:
-    """The pipeline's settings with a ranking of full depth, which changes no answer."""
-    pipeline = experiment.pipeline
-    budget = EVERYTHING if experiment.given in (*WHOLE, "found") else pipeline.budget
-    # Another system's order is its own, so that no class of the question may change it.
-    rerank = pipeline.rerank if experiment.system == MEMOIR else RerankSettings()
-    return replace(pipeline, search=replace(pipeline.search, depth=DEPTH), rerank=rerank, budget=budget)

@@ -241,12 +241,7 @@ def conditions() -> dict[str, str]:
 
 
 def to_markdown(figures: Sequence[SpeedFigure]) -> str:
-    """The table, after a paragraph on where and how it was measured."""
-    return f"{'; '.join(conditions().values())}\n\n{_table(figures)}"
-
-
-def _table(figures: Sequence[SpeedFigure]) -> str:
-    """One row for each measure, one column for each size."""
+    """One row for each measure, one column for each size, after a paragraph on where and how it was measured."""
     sizes = [*dict.fromkeys(f.size for f in figures if f.size != ANY), ANY]
     rows: dict[str, dict[str, SpeedFigure]] = {}
     for figure in figures:
@@ -258,7 +253,7 @@ def _table(figures: Sequence[SpeedFigure]) -> str:
         counts = " / ".join(dict.fromkeys(f"{f.n:,}" for f in by_size.values() if f.n))
         measured = f"{name}, {statistics}" if statistics else name
         table.append([measured, *(cells.get(size, "") for size in sizes), counts])
-    return markdown_table(table, ["measure", *sizes, "n"])
+    return f"{'; '.join(conditions().values())}\n\n{markdown_table(table, ['measure', *sizes, 'n'])}"
 
 
 def _number(value: float) -> str:

@@ -36,6 +36,10 @@ MAX_DEATHS_AT_START = 10
 SILENT_SECONDS = 60.0
 """After how long without any worker the command says that it waits."""
 
+WAITING = (
+    "No worker has begun for %.0f seconds. It may load a large model; on a cluster, it waits for a free processor. "
+    "Still waiting."
+)
 
 Next = tuple[int, Outcome] | MemoirError | None
 """The next outcome of a task with the number of its experiment, or what failed; None when the task is finished."""
@@ -157,7 +161,9 @@ class Schedule:
         try:
             worker, future = self._events.get(timeout=0.2)  # so that the caller can check its clock
         except Empty:
-            self._say_that_it_waits()
+            if time.monotonic() > self._silent_until:
+                self._silent_until = math.inf
+                log.warning(WAITING, SILENT_SECONDS)
             return
         self._silent_until = math.inf
         try:
@@ -174,15 +180,6 @@ class Schedule:
         else:
             self._busy.pop(worker, None)
             self._idle.append(worker)
-
-    def _say_that_it_waits(self) -> None:
-        if time.monotonic() > self._silent_until:
-            self._silent_until = math.inf
-            log.warning(
-                "No worker has begun for %.0f seconds. It may load a large model; on a cluster, it waits for a free "
-                "processor. Still waiting.",
-                SILENT_SECONDS,
-            )
 
     def _handle_death(self, task: Replay | None, death: Exception) -> None:
         history = task.history.id if task else ""
