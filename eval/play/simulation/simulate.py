@@ -129,7 +129,9 @@ def _draw_question(session: SessionDraft, probes: Sequence[Probe], agent: str, r
 
 def _draw_candidates(probes: Sequence[Probe], asked_at: datetime | None, rng: Random) -> Iterator[Probe]:
     """Draw the questions to try, in order: all are of one ability, hard or easy."""
-    hard = [probe for probe in probes if "hard" in probe.populations and not _asks_about_current_month(probe, asked_at)]
+    # The current month and year are not over yet.
+    now = rf"\bin {asked_at:%Y}\b|\b{asked_at:%B} {asked_at:%Y}\b" if asked_at else ""
+    hard = [p for p in probes if "hard" in p.populations and not (now and re.search(now, p.question))]
     easy = [probe for probe in probes if "hard" not in probe.populations]
     pool, share = (hard, "hard") if hard and (not easy or rng.random() < HARD_SHARE) else (easy, "easy")
     kinds: defaultdict[str, list[Probe]] = defaultdict(list)
@@ -152,11 +154,3 @@ def _abilities(kinds: dict[str, list[Probe]], share: float, rng: Random) -> list
             break
         pool.append(kind)
     return pool
-
-
-def _asks_about_current_month(probe: Probe, asked_at: datetime | None) -> bool:
-    """Whether a question asks about the current month or year, which is not over yet."""
-    if asked_at is None:
-        return False
-    months = rf"(?:{asked_at:%B} )?{asked_at:%Y}"
-    return bool(re.search(rf"\bin {months}\b|\b{asked_at:%B} {asked_at:%Y}\b", probe.question))
