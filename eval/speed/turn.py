@@ -17,13 +17,9 @@ import numpy as np
 from eval.speed.asking import process_memory
 from eval.speed.synthetic import A_SESSION, Life, add_vectors, content_words
 from graph.assistant import Assistant
+from graph.server.services import build_services
 from graph.settings import Settings
-from graph.state import Ask, Services
-from graph.understanding.classifier import Classifier
-from memory.bank.bank import Bank
-from memory.embedding.embedder import Embedder
-from memory.search.indexer import Indexer
-from memory.search.searcher import Searcher
+from graph.state import Ask
 from memory.types import PersonaDraft
 
 WARM_UP = 5
@@ -45,24 +41,16 @@ def run(settings: Settings, memories: int, turns: int, *, with_app: bool) -> Fig
 
 def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
     """Milliseconds of a whole turn, and of each node, in a bank of synthetic conversations."""
-    embedder = Embedder(settings.embedding_model)
     with tempfile.TemporaryDirectory() as folder:
-        bank = Bank(Path(folder) / "bank.db")
+        services, background = build_services(settings, None, Path(folder) / "bank.db")
+        bank, embedder = services.bank, services.searcher.embedder
         persona = bank.create_persona(PersonaDraft("Bench"))
         life, draw = Life(), np.random.default_rng(0)
         bank.remember(persona.id, list(life.sessions(memories)))
         add_vectors(bank, embedder, [t.text for s in life.sessions(min(memories, ENCODED)) for t in s.turns])
         questions = life.questions(WARM_UP + turns, range(memories // A_SESSION), draw)
-        indexer = Indexer(bank, embedder)
-        services = Services(
-            bank,
-            Searcher(bank, embedder),
-            Classifier.load(embedder.model),
-            settings.pipeline(),
-            wake_indexer=indexer.wake,
-        )
         assistant, chat = Assistant(services), uuid.uuid4().hex
-        indexer.start()
+        background.indexer.start()
         took: list[float] = []
         nodes: dict[str, list[float]] = {}
         for n, question in enumerate(questions):
@@ -74,7 +62,7 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
             took.append((time.perf_counter() - started) * 1000)
             for line in answer.trace:
                 nodes.setdefault(line.node, []).append(line.milliseconds)
-        indexer.stop()
+        background.indexer.stop()
     p50, p95 = np.percentile(took, [50, 95]).round(1).tolist()
     medians = {f"{node} p50 ms": round(float(np.median(values)), 1) for node, values in nodes.items()}
     return {"turn p50 ms": p50, "turn p95 ms": p95, **medians}
