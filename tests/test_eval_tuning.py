@@ -125,7 +125,7 @@ def test_a_change_that_histories_agree_on_is_surer_than_one_that_one_history_has
     before = values((0,) * 20, (0,) * 20, (0,) * 20, (0,) * 20)
     agreed = change(before, values(*[(1,) * 5 + (0,) * 15] * 4))
     alone = change(before, values((1,) * 20, (0,) * 20, (0,) * 20, (0,) * 20))
-    assert agreed.value == alone.value == 0.25
+    assert agreed.difference == alone.difference == 0.25
     assert 0 < agreed.low < agreed.high < alone.high
     assert alone.low == 0
 
@@ -203,8 +203,8 @@ def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evalu
     assert asked == [["conversations", "memoir"], ["conversations"], ["memoir"]]
     assert [each.benchmark for each in found.left_out] == ["memoir", "conversations"]
     for each in found.left_out:
-        assert each.lost.value == pytest.approx(each.figure - each.in_view)
-        assert each.gained.value == pytest.approx(each.figure - each.today)
+        assert each.lost.value_b == each.gained.value_b
+        assert each.lost.difference == pytest.approx(each.lost.value_b - each.lost.value_a)
         assert each.lost.n == 2  # one of the three probes has no evidence
         assert set(each.without) == {name for name, value in each.constants.items() if value}
     assert found.today == constants_of(Experiment())

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eval.metrics.intervals import Difference, Z, compare, set_figures
+from eval.metrics.intervals import Difference, Z, compare
 from eval.runs.experiment import Experiment, with_settings
-from eval.types import Figure
 from memory import read_table
 
 Constants = Mapping[str, float]
@@ -68,15 +67,8 @@ def mean(values: Sequence[ProbeValue]) -> float:
     return float(np.mean([each.value for each in values]))
 
 
-def change(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Figure:
+def change(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Difference:
     """The paired change of one benchmark's figure from one setting to another (see `eval.metrics.intervals`)."""
-    gains = np.array([[b.value - a.value] for a, b in zip(before, after, strict=True)])
-    histories = [each.history for each in before]
-    return set_figures(gains, lambda means: {"change": means[..., 0]}, histories)["change"]
-
-
-def paired(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Difference:
-    """The same, with a test that exchanges histories (see `eval.metrics.intervals`)."""
     ours, theirs = ({str(n): each.value for n, each in enumerate(values)} for values in (before, after))
     return compare(ours, theirs, {str(n): each.history for n, each in enumerate(before)})
 
@@ -89,7 +81,7 @@ def mean_change(before: Values, after: Values) -> tuple[float, float]:
     """
     changes = [change(before[name], after[name]) for name in before]
     errors = [(each.high - each.low) / (2 * Z) for each in changes]
-    return fmean(each.value for each in changes), hypot(*errors) / len(changes)
+    return fmean(each.difference for each in changes), hypot(*errors) / len(changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from eval.reporting.tuning.players import Measurements, Part, play
 from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import HALVES, RunRequest, with_settings
 from eval.runs.run import code_version, machine
-from eval.types import Figure, Watch
+from eval.types import Watch
 from memory.errors import MemoirError
 
 
@@ -23,21 +23,16 @@ from memory.errors import MemoirError
 class Holdout:
     """A benchmark's reporting half under constants that were chosen without the benchmark.
 
-    `figure` is its value with these, `in_view` with those chosen on both halves of all benchmarks, `today` with those
-    of a chat. `lost` is the change from `in_view`, `gained` that from `today`; `without` is the change where one of the
-    constants is off, for those that are not. `histories` are those that report; the probes of `tuning` only tune, and
-    not this benchmark.
+    `lost` is the change to these from constants that were chosen on both halves of all benchmarks, "in view", `gained`
+    that from those of a chat; `without` is the change where one of the constants is off, for those that are not. The
+    probes of `tuning` only tune, and not this benchmark.
     """
 
     benchmark: str
     constants: Constants
-    figure: float
-    in_view: float
-    today: float
-    lost: Figure
-    gained: Figure
+    lost: Difference
+    gained: Difference
     without: Mapping[str, Difference]
-    histories: int
     tuning: int
 
 
@@ -93,13 +88,9 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
     return Holdout(
         benchmark=name,
         constants=chosen,
-        figure=choice.mean(left_out),
-        in_view=choice.mean(seen),
-        today=choice.mean(chat),
         lost=choice.change(seen, left_out),
         gained=choice.change(chat, left_out),
-        without={factor: choice.paired(left_out, measure_half(constants)) for factor, constants in off.items()},
-        histories=len({each.history for each in left_out}),
+        without={factor: choice.change(left_out, measure_half(constants)) for factor, constants in off.items()},
         tuning=len(measured.measure([(name, "tuning")], in_view)[name]),
     )
 
@@ -123,13 +114,12 @@ def _figures(found: Tuning) -> str:
 
 
 def _left_out(left_out: Sequence[Holdout]) -> str:
-    rows = []
+    rows, values = [], []
     for each in left_out:
-        figure, in_view, today = map(_points, (each.figure, each.in_view, each.today))
-        lost, gained = (_change(change.value, change.low, change.high) for change in (each.lost, each.gained))
-        numbers = map(str, (each.lost.n, each.histories, each.tuning))
-        rows.append([each.benchmark, *numbers, figure, in_view, lost, today, gained])
-    values = [[each.figure, each.in_view, each.lost.value, each.today, each.gained.value] for each in left_out]
+        lost, gained, numbers = each.lost, each.gained, map(str, (each.lost.n, each.lost.histories, each.tuning))
+        points = [_points(lost.value_b), _points(lost.value_a), _change(lost), _points(gained.value_a), _change(gained)]
+        rows.append([each.benchmark, *numbers, *points])
+        values.append([lost.value_b, lost.value_a, lost.difference, gained.value_a, gained.difference])
     means = map(fmean, zip(*values, strict=True))
     mean = [f"{100 * value:{sign}.1f}" for value, sign in zip(means, ("", "", "+", "", "+"), strict=True)]
     header = ["left out", "n", "histories", "n tuning", "left-out", "in view", "change", "of a chat", "change"]
@@ -139,7 +129,7 @@ def _left_out(left_out: Sequence[Holdout]) -> str:
 def _without(left_out: Sequence[Holdout]) -> str:
     changes = {(name, each.benchmark): change for each in left_out for name, change in each.without.items()}
     starred = stars({at: change.p for at, change in changes.items()})
-    cells = {at: _change(d.difference, d.low, d.high, starred[at]) for at, d in changes.items()}
+    cells = {at: _change(change, starred[at]) for at, change in changes.items()}
     benchmarks = [each.benchmark for each in left_out]
     rows = [
         [f"no {LABELS.get(name, _short(name))}", *(cells.get((name, benchmark), "off") for benchmark in benchmarks)]
@@ -181,8 +171,8 @@ def _points(figure: float) -> str:
     return f"{100 * figure:.1f}"
 
 
-def _change(value: float, low: float, high: float, star: str = "") -> str:
-    return f"{100 * value:+.1f}{star} [{100 * low:+.1f}, {100 * high:+.1f}]"
+def _change(change: Difference, star: str = "") -> str:
+    return f"{100 * change.difference:+.1f}{star} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
 
 
 def _short(name: str) -> str:
