@@ -3,7 +3,7 @@
 import pytest
 
 from eval.runs.evaluator import Evaluator
-from eval.runs.experiment import Experiment, combinations, with_setting, with_settings
+from eval.runs.experiment import Experiment, combinations, with_settings
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
 
@@ -21,7 +21,7 @@ from memory.errors import MemoirError
     ],
 )
 def test_a_setting_is_changed_by_its_name_and_nothing_else(name, value, held):
-    changed = with_setting(Experiment(), name, value)
+    changed = with_settings(Experiment(), [f"{name}={value}"])
     assert changed.settings[name] == held
     assert {n for n, v in changed.settings.items() if v != Experiment().settings[n]} == {name}
 

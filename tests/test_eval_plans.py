@@ -13,7 +13,7 @@ from eval.runs.experiment import (
     IndexKey,
     InputSource,
     RememberedKinds,
-    with_setting,
+    with_settings,
 )
 from eval.settings import EvalSettings
 from eval.tab.run_form import FormValues, initial_values, make_plan
@@ -41,7 +41,7 @@ def test_every_control_is_a_setting_with_all_of_its_values(evaluator):
     assert CONTROLS.keys() <= Experiment().settings.keys()
     for name, look in CONTROLS.items():
         for choice in look.get("choices", ()):
-            with_setting(Experiment(), name, choice)
+            with_settings(Experiment(), [f"{name}={choice}"])
     values = {
         "classifier": ClassifierEngine,
         "granularity": Granularity,

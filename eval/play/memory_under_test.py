@@ -7,13 +7,13 @@ from pathlib import Path
 
 from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, sort_by_time_and_digest
 from eval.play.models import Models
-from eval.play.prediction import make_prediction, with_time_range
+from eval.play.prediction import make_prediction
 from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import dont_know, show
 from eval.play.systems.contract import MEMOIR, MeteredChat
 from eval.play.systems.registry import open_system
-from eval.play.understanding import TimeRange, read_time_range
+from eval.play.understanding import read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.runs.run import memories_read
 from eval.types import Costs, Gold, History, Prediction, Probe
@@ -21,7 +21,7 @@ from graph.assistant import Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.calls import ModelFailed
 from graph.settings import RerankSettings
-from graph.state import USER, Ask, Reading, Services
+from graph.state import USER, Ask, Reading, Services, TraceLine
 from graph.understanding.times import day_said
 from memory.bank.bank import Bank
 from memory.bank.queries.deletion import select_session
@@ -190,9 +190,11 @@ class MemoryUnderTest:
         query = probe.query or (probe.question if self.experiment.words == "spaces" else "")
         self._searcher.prepare(self._is_named(probe), query)
         started = time.perf_counter()
-        chat, by_model = self.models.chat, self.experiment.times == "model"
-        read = read_time_range(probe.question, probe.asked_at, chat) if by_model else None
-        message, assistant, own = self._message(probe, read), self._assistant, None
+        line: TraceLine | None = None
+        times = self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None
+        if self.experiment.times == "model":
+            times, line = read_time_range(probe.question, probe.asked_at, self.models.chat)
+        message, assistant, own = self._message(probe, times), self._assistant, None
         if isinstance(self._searcher, SystemSearcher):
             own = self._searcher.answer(message.with_choices or message.text, message.as_of)
         if own is not None:
@@ -209,10 +211,11 @@ class MemoryUnderTest:
         if own is not None:  # it cites nothing, and may say "I don't know"
             abstained = not own.strip() or dont_know([own]) is not None
             answer = replace(answer, reading=Reading(own, abstained=abstained, by=self.experiment.system))
-        prediction = make_prediction(probe, self.history.id, answer, self._ids, seconds)
-        return with_time_range(prediction, read) if read else prediction
+        if line is not None:
+            answer = replace(answer, trace=(*answer.trace, line))
+        return make_prediction(probe, self.history.id, answer, self._ids, seconds)
 
-    def _message(self, probe: Probe, read: TimeRange | None = None) -> Ask:
+    def _message(self, probe: Probe, times: tuple[TimeExpression, ...] | None) -> Ask:
         asked, given = probe.question, self.experiment.given
         kinds, engine = self.models.kinds, self.experiment.pipeline.classifier
         shown = probe.shown or show(asked, probe.choices, self.experiment.simulation.answers)
@@ -223,7 +226,7 @@ class MemoryUnderTest:
             "probe",
             self._dialogue_before(probe),
             remember=False,
-            times=read.times if read else self._evidence_times(probe.gold),
+            times=times,
             # A setting of the benchmark, or nothing beside it, stands in for what the memory finds.
             handed_in=given.startswith(SETTING) or (given == "nothing" and bool(probe.candidates)),
             only_found=given != "memory",
@@ -261,10 +264,8 @@ class MemoryUnderTest:
         """The ids of the evidence: whole sessions where a memory holds one, since not each has a marked turn."""
         return gold.sessions or gold.evidence if self.experiment.granularity in WHOLE_SESSIONS else gold.evidence
 
-    def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...] | None:
-        """When the evidence happened, or else the days on which it was said; None for those that the question names."""
-        if self.experiment.times != "oracle":
-            return None
+    def _evidence_times(self, gold: Gold) -> tuple[TimeExpression, ...]:
+        """When the evidence happened, or else the days on which it was said."""
         named = self._evidence(gold)
         evidence = (m for m in self._bank.memories(self._persona.id) if self._ids.holds_any(m, named))
         spans = dict.fromkeys(m.event or (day_said(m.said_at) if m.said_at else None) for m in evidence)

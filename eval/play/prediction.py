@@ -2,11 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from eval.play.ids import BenchmarkIds
 from eval.play.simulation.choices import choose
-from eval.play.understanding import TimeRange
 from eval.types import Place, Prediction, Probe, RankedHit, ShownHit
 from graph.assistant import Answer
 from memory.types import STORES, Hit
@@ -50,16 +48,6 @@ def make_prediction(probe: Probe, history_id: str, answer: Answer, ids: Benchmar
         reader=reading.by,
         fallbacks={line.node: bool(n) for line in answer.trace if (n := line.figures.get("fallback")) is not None},
         unreadable=bool(read and read.figures.get("unreadable")),
-    )
-
-
-def with_time_range(prediction: Prediction, read: TimeRange) -> Prediction:
-    """Add the tokens of reading the time that a question asks about, and whether it could be read."""
-    return replace(
-        prediction,
-        tokens_in=prediction.tokens_in + sum(reply.tokens_in for reply in read.replies),
-        tokens_out=prediction.tokens_out + sum(reply.tokens_out for reply in read.replies),
-        fallbacks={**prediction.fallbacks, "times": read.fallback},
     )
 
 

@@ -24,6 +24,7 @@ from eval.types import ChatModel, Kind
 from graph.models.calls import Completion
 from graph.models.faults import UnknownModel
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from graph.state import TraceLine
 from memory.dates.expressions import TimeExpression
 from memory.errors import MemoirError
 from memory.types import EPISODIC, SEMANTIC, Store, TimeSpan
@@ -47,34 +48,30 @@ class DayRange(StrictReply):
     last: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TimeRange:
-    """The time that a question asks about, if any, and the replies that it took; `fallback` if none was a range."""
+def read_time_range(
+    question: str, asked_at: datetime, model: "ChatModel | None"
+) -> tuple[tuple[TimeExpression, ...], TraceLine]:
+    """Ask which time a question is about; none if the model names none, or what it replies is no range of days.
 
-    times: tuple[TimeExpression, ...] = ()
-    replies: Sequence[Completion] = ()
-    fallback: bool = False
-
-
-def read_time_range(question: str, asked_at: datetime, model: "ChatModel | None") -> TimeRange:
-    """Ask which time a question is about; no time if the model names none, or what it replies is no range of days.
-
-    Raises `UnknownModel` if no model is set, and `ModelFailed` if it does not answer.
+    The other result is the line of the trace that says so. Raises `UnknownModel` if no model is set, and `ModelFailed`
+    if it does not answer.
     """
     if model is None:
         raise UnknownModel("times=model needs a chat model. Name one with --set model=NAME")
     replies: list[Completion] = []
+    span, decided, is_unread = None, "no time", False
     try:
         asked = f"Question of {asked_at:%A, %Y-%m-%d}: {quoted(question)}\n\n{INSTRUCTION}"
         days = asyncio.run(ask_for_json(model, [("human", asked)], DayRange, replies, max_tokens=REPLY_TOKENS))
-        if days.first is None and days.last is None:
-            return TimeRange((), replies)
-        first, last = date.fromisoformat(days.first or ""), date.fromisoformat(days.last or "")
-        start = datetime.combine(first, time(), UTC)
-        span = TimeSpan(start, datetime.combine(last, time(), UTC) + timedelta(days=1))
+        if days.first is not None or days.last is not None:
+            first, last = date.fromisoformat(days.first or ""), date.fromisoformat(days.last or "")
+            end = datetime.combine(last, time(), UTC) + timedelta(days=1)
+            span, decided = TimeSpan(datetime.combine(first, time(), UTC), end), f"{first} to {last}"
     except (UnusableReply, ValueError, OverflowError):
-        return TimeRange((), replies, fallback=True)
-    return TimeRange((TimeExpression("", 0, 0, span),), replies)
+        decided, is_unread = "the reply names no range of days", True
+    figures = {"tokens in": sum(r.tokens_in for r in replies), "tokens out": sum(r.tokens_out for r in replies)}
+    line = TraceLine("times", decided, figures | {"fallback": is_unread})
+    return ((TimeExpression("", 0, 0, span),) if span else ()), line
 
 
 # --- kinds

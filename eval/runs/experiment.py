@@ -116,43 +116,36 @@ class Experiment:
 _ADAPTER = TypeAdapter(Experiment)
 
 
-def with_setting(experiment: Experiment, name: str, value: str) -> Experiment:
-    """Change one setting: `name` as in `Experiment.settings`, `value` as typed.
-
-    Raises `MemoirError` if there is no such setting, or the value is invalid.
-    """
-    known = experiment.settings
-    if name not in known:
-        (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
-        raise MemoirError(
-            f"there is no setting {name!r}. The nearest is {nearest}={known[nearest]}; all stand in any report, and in "
-            "eval/runs/experiment.py and graph/SETTINGS.md"
-        )
-    path = name.split(".")
-    if path[0] not in {f.name for f in fields(Experiment)}:
-        path = ["pipeline", *path]
-    values = inner = asdict(experiment)
-    for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = value
-    try:
-        changed = _ADAPTER.validate_python(values)
-    except ValidationError as fault:
-        why = fault.errors()[0]["msg"]
-        raise MemoirError(f"{name}={value}: {why} (it is {known[name]} by default)") from fault
-    number = changed.settings[name]
-    if isinstance(number, (int, float)) and not 0 <= number < math.inf:
-        raise MemoirError(f"{name}={value}: expected a number from 0 up (it is {known[name]} by default)")
-    return changed
-
-
 def with_settings(experiment: Experiment, assignments: list[str]) -> Experiment:
-    """Change settings as `name=value`, one after another."""
+    """Change settings, each written as `name=value` with a name of `Experiment.settings`.
+
+    Raises `MemoirError` if there is no such setting, or a value is invalid.
+    """
+    known, values = experiment.settings, asdict(experiment)
     for assignment in assignments:
-        name, sign, value = assignment.partition("=")
+        name, sign, value = (part.strip() for part in assignment.partition("="))
         if not sign:
             raise MemoirError(f"{assignment!r} sets nothing. Write name=value, as in rerank.alpha=0.3")
-        experiment = with_setting(experiment, name.strip(), value.strip())
+        if name not in known:
+            (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
+            raise MemoirError(
+                f"there is no setting {name!r}. The nearest is {nearest}={known[nearest]}; all stand in any report, "
+                "and in eval/runs/experiment.py and graph/SETTINGS.md"
+            )
+        *path, last = name.split(".")
+        inner = values if name.partition(".")[0] in values else values["pipeline"]
+        for step in path:
+            inner = inner[step]
+        inner[last] = value
+        try:
+            changed = _ADAPTER.validate_python(values)
+        except ValidationError as fault:
+            why = fault.errors()[0]["msg"]
+            raise MemoirError(f"{assignment}: {why} (it is {known[name]} by default)") from fault
+        number = changed.settings[name]
+        if isinstance(number, (int, float)) and not 0 <= number < math.inf:
+            raise MemoirError(f"{assignment}: expected a number from 0 up (it is {known[name]} by default)")
+        experiment = changed
     return experiment
 
 
