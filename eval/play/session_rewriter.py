@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from eval.play.ids import UNDATED
-from eval.runs.experiment import WHOLE_SESSIONS, Experiment, Granularity, IndexKey
+from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from graph.learning.plain_facts import facts
 from graph.learning.summary import TermCounts, TermWeights, gist
 from graph.understanding.sentences import split
@@ -37,10 +37,8 @@ class SessionRewriter:
     """
 
     def __init__(self, experiment: Experiment, sessions: Sequence[SessionDraft]) -> None:
-        self.granularity: Granularity = experiment.granularity
+        self.experiment, self.granularity, self.key = experiment, experiment.granularity, experiment.key
         self.by_user = experiment.indexed == "user"
-        self.key: IndexKey = experiment.key
-        self.separate = experiment.keys == "separate"
         self.is_summed_up = self.granularity in ("summary", "round-summary")
         needs_words = self.is_summed_up or self.key.removeprefix(ADDED) in ("summary", "keyphrases")
         told = sorted((s.started_at or UNDATED, t.text) for s in sessions for t in s.turns) if needs_words else ()
@@ -62,7 +60,7 @@ class SessionRewriter:
             if addition and addition != words:
                 if not self.key.startswith(ADDED):
                     key = addition
-                elif not self.separate:
+                elif self.experiment.keys == "merged":
                     key = f"{addition}\n{words}"
                 else:
                     keyed = MemoryDraft("dialogue", turn.text, key=addition, said_at=said_at, speaker=turn.speaker)
