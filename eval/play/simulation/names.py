@@ -56,23 +56,20 @@ def rename(history: History, names: Names, seed: int = 0) -> History:
     scripts, memories, questions, choices and right answers all follow, ids do not. Whole words are replaced,
     possessives and capitals ("ANA") with them; nicknames stay, as in DialSim.
     """
-    mapping = _new_names(history, names, seed)
-    return cast("History", _respell_all(history, respeller(mapping))) if mapping else history
-
-
-def _new_names(history: History, names: Names, seed: int) -> dict[str, str]:
     people = characters(history)
     if names == "original" or not people:
-        return {}
+        return history
     if (theirs := AUTHORS.get(history.id)) and not set(theirs["original"].split()).isdisjoint(people):
-        return dict(zip(theirs["original"].split(), theirs[names].split(), strict=True))
-    if names == "swapped":
-        return swapped(people, seed)
-    taken = _words(history)
-    free = [name for name in NEUTRAL if name.casefold() not in taken]
-    Random(f"{seed}\0names").shuffle(free)
-    free += [f"Person{n}" for n in range(1, len(people) + 1)]
-    return dict(zip(people, free, strict=False))
+        mapping = dict(zip(theirs["original"].split(), theirs[names].split(), strict=True))
+    elif names == "swapped":
+        mapping = swapped(people, seed)
+    else:
+        taken = _words(history)
+        free = [name for name in NEUTRAL if name.casefold() not in taken]
+        Random(f"{seed}\0names").shuffle(free)
+        free += [f"Person{n}" for n in range(1, len(people) + 1)]
+        mapping = dict(zip(people, free, strict=False))
+    return cast("History", _respell_all(history, respeller(mapping)))
 
 
 def swapped(people: Iterable[str], seed: int = 0) -> dict[str, str]:

@@ -11,8 +11,6 @@ from math import hypot
 from statistics import fmean
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from eval.metrics.intervals import Difference, Z, compare
 from eval.runs.experiment import Experiment, with_settings
 from memory import read_table
@@ -40,8 +38,7 @@ def off() -> Constants:
 
 def constants_of(experiment: Experiment) -> Constants:
     """The constants of an experiment."""
-    settings = experiment.settings
-    return {name: settings[name] for name in GRID}
+    return {name: experiment.settings[name] for name in GRID}
 
 
 def with_constants(experiment: Experiment, constants: Constants) -> Experiment:
@@ -64,7 +61,7 @@ Measure = Callable[[Constants], Values]
 
 def mean(values: Sequence[ProbeValue]) -> float:
     """The figure of a benchmark."""
-    return float(np.mean([each.value for each in values]))
+    return fmean(each.value for each in values)
 
 
 def change(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Difference:
