@@ -135,9 +135,9 @@ def test_the_engines_for_words_find_the_same_line_and_nothing_for_words_that_nob
     corpus = references.Corpus(np.arange(1, 4), terms, np.zeros((3, 2), np.float32), frozenset(), tmp_path)
     for build in (references.fts5, references.bm25s, references.tantivy):
         search = build(corpus)
-        assert search(references.Question(["windmill", "boat"], np.zeros(2)))[0][0] == 3
-        assert {found for found, _ in search(references.Question(["boat"], np.zeros(2)))} >= {1, 2}
-        assert not search(references.Question(["lighthouse"], np.zeros(2)))
+        assert search(["windmill", "boat"], np.zeros(2))[0][0] == 3
+        assert {found for found, _ in search(["boat"], np.zeros(2))} >= {1, 2}
+        assert not search(["lighthouse"], np.zeros(2))
 
 
 # --- the made-up life

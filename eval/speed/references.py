@@ -26,14 +26,6 @@ REACH = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question's terms and its vector."""
-
-    terms: Sequence[str]
-    vector: Vectors
-
-
-@dataclass(frozen=True, slots=True)
 class Corpus:
     """A bank's memories: ids, terms as one text each, vectors (n, d), and the ids of facts that no longer hold."""
 
@@ -55,7 +47,10 @@ def read(bank: Bank, model: str, dimensions: int) -> Corpus:
     return Corpus(ids, terms, vectors.reshape(-1, dimensions), closed, bank.path.parent)
 
 
-Search = Callable[[Question], Ranking]
+Question = tuple[Sequence[str], Vectors]
+"""A question's terms and its vector."""
+
+Search = Callable[[Sequence[str], Vectors], Ranking]
 
 
 def fts5(corpus: Corpus) -> Search:
@@ -68,12 +63,12 @@ def fts5(corpus: Corpus) -> Search:
         rows = zip(corpus.ids.tolist(), corpus.terms, strict=True)
         db.executemany("INSERT INTO talk (rowid, terms) VALUES (?, ?)", rows)
     best = "SELECT rowid, -bm25(talk) FROM talk WHERE talk MATCH ? ORDER BY bm25(talk), rowid LIMIT ?"
-    return lambda question: db.execute(best, (" OR ".join(f'"{t}"' for t in question.terms), REACH)).fetchall()
+    return lambda terms, vector: db.execute(best, (" OR ".join(f'"{t}"' for t in terms), REACH)).fetchall()
 
 
 def brute_force(corpus: Corpus) -> Search:
     """The cosine with every memory, in float32: exact."""
-    return lambda question: _best(corpus.ids, corpus.vectors @ question.vector)
+    return lambda terms, vector: _best(corpus.ids, corpus.vectors @ vector)
 
 
 def bm25s(corpus: Corpus) -> Search:
@@ -82,9 +77,9 @@ def bm25s(corpus: Corpus) -> Search:
     index = package.BM25(k1=1.2, b=0.75)
     index.index([terms.split() for terms in corpus.terms], show_progress=False)
 
-    def search(question: Question) -> Ranking:
+    def search(terms: Sequence[str], vector: Vectors) -> Ranking:
         # It fails on words that it does not know.
-        known = [term for term in question.terms if term in index.vocab_dict]
+        known = [term for term in terms if term in index.vocab_dict]
         if not known:
             return []
         rows, scores = index.retrieve([known], k=min(REACH, len(corpus.ids)), show_progress=False)
@@ -109,8 +104,8 @@ def tantivy(corpus: Corpus) -> Search:
     index.reload()
     searcher = index.searcher()
 
-    def search(question: Question) -> Ranking:
-        words = [(package.Occur.Should, package.Query.term_query(schema, "terms", t, "freq")) for t in question.terms]
+    def search(terms: Sequence[str], vector: Vectors) -> Ranking:
+        words = [(package.Occur.Should, package.Query.term_query(schema, "terms", t, "freq")) for t in terms]
         found = searcher.search(package.Query.boolean_query(words), REACH).hits
         return [(searcher.doc(address)["id"][0], score) for score, address in found]
 
@@ -122,7 +117,7 @@ def rank_bm25(corpus: Corpus) -> Search:
     from rank_bm25 import BM25Okapi
 
     index = BM25Okapi([terms.split() for terms in corpus.terms], k1=1.2, b=0.75)
-    return lambda question: _best(corpus.ids, index.get_scores(list(question.terms)))
+    return lambda terms, vector: _best(corpus.ids, index.get_scores(list(terms)))
 
 
 def _package(name: str) -> Any:  # noqa: ANN401  # packages without types
