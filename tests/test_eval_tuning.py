@@ -25,8 +25,9 @@ from eval.reporting.tuning.choice import (
     trials,
     with_constants,
 )
+from eval.reporting.tuning.players import Player
 from eval.runs.evaluator import OWN_FILES, Evaluator
-from eval.runs.experiment import HALVES, Experiment, RunRequest, evidence_session, half_of, in_half
+from eval.runs.experiment import HALVES, Experiment, RunRequest, evidence_session, half_of, in_half, with_settings
 from eval.settings import EvalSettings
 from eval.types import History
 from memory.errors import MemoirError
@@ -176,6 +177,18 @@ def test_the_grid_has_every_factor_with_off_first():
     assert set(off().values()) == {0}
     assert constants_of(with_constants(Experiment(), off())) == off()
     assert all(list(each) == sorted(each) for each in GRID.values())
+
+
+# --- the measurement
+
+
+def test_a_question_that_follows_another_is_measured_like_any(tmp_path):
+    history = life(probes=(replace(PROBES[0], after=("Do I have a pet?",)),))
+    experiment, part = with_settings(Experiment(), ["reader=none"]), ("memoir", "tuning")
+    player = Player([(part, history)], experiment, tmp_path / "embeddings.db")
+    (value,) = player.measure(off(), [part])[part]
+    assert value.history == history.id
+    assert 0 <= value.value <= 1
 
 
 # --- the command
