@@ -141,16 +141,15 @@ def compare(arguments: Arguments, evaluator: Evaluator) -> None:
     first, *others = (evaluator.runs.get(name) for name in (arguments.first, *arguments.others))
     if arguments.csv:
         print(comparing.comparisons_to_csv([comparing.compare_runs(first, other) for other in others]), end="")
-        return
-    if len(others) > 1:
+    elif len(others) > 1:
         runs = (first, *others)
         systems = {str(run.spec.settings.get("system")): run for run in runs}
         by_label = systems if len(systems) == len(runs) else {run.name: run for run in runs}
         compared = comparing.side_by_side(by_label)
         show(arguments, compared[0], comparing.side_by_side_markdown(*compared))
-        return
-    comparison = comparing.compare_runs(first, others[0])
-    show(arguments, comparison, comparing.comparison_markdown(comparison))
+    else:
+        comparison = comparing.compare_runs(first, others[0])
+        show(arguments, comparison, comparing.comparison_markdown(comparison))
 
 
 @COMMANDS.add("read", RUN, SET, JOBS)

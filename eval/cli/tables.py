@@ -120,5 +120,6 @@ def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> None:
 )
 def measure_turn(arguments: Arguments, evaluator: Evaluator) -> None:
     """Measure a chat turn, the app's start and its idle memory."""
-    figures = turn.run(evaluator.settings, arguments.memories, arguments.turns, with_app=not arguments.no_app)
+    figures = turn.chat_turns(evaluator.settings, arguments.memories, arguments.turns)
+    figures |= {} if arguments.no_app else turn.app_start()
     show_table(arguments, "bench-turn", figures, markdown_table(figures.items(), ("measure", "value")))

@@ -33,14 +33,11 @@ SETTLE_S = 20.0
 Figures = dict[str, str | float]
 
 
-def run(settings: Settings, memories: int, turns: int, *, with_app: bool) -> Figures:
-    """Measure chat turns (three questions to one statement, remembered) and, `with_app`, the app as a process."""
-    figures: Figures = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "memories": memories, "turns": turns}
-    return figures | chat_turns(settings, memories, turns) | (app_start() if with_app else {})
-
-
 def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
-    """Milliseconds of a whole turn, and of each node, in a bank of synthetic conversations."""
+    """Milliseconds of a whole turn, and of each node, in a bank of synthetic conversations.
+
+    Of four turns one is a statement; all are remembered.
+    """
     with tempfile.TemporaryDirectory() as folder:
         services, background = build_services(settings, None, Path(folder) / "bank.db")
         bank, embedder = services.bank, services.searcher.embedder
@@ -65,7 +62,8 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
         background.indexer.stop()
     p50, p95 = np.percentile(took, [50, 95]).round(1).tolist()
     medians = {f"{node} p50 ms": round(float(np.median(values)), 1) for node, values in nodes.items()}
-    return {"turn p50 ms": p50, "turn p95 ms": p95, **medians}
+    about = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "memories": memories, "turns": turns}
+    return {**about, "turn p50 ms": p50, "turn p95 ms": p95, **medians}
 
 
 def app_start() -> Figures:
