@@ -10,8 +10,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -100,6 +99,8 @@ def fetch(name: str, folder: Path, watch: Watch) -> list[Path]:
         why = str(fault)
     except KeyboardInterrupt:
         why = f"it was interrupted; {KEPT}"
+    except (httpx.HTTPError, OSError, ValueError, TypeError, LookupError) as fault:
+        why = _explain(fault, source.repo, folder)
     raise FetchFailed(f"{source.title} was not downloaded: {why}. To get it by hand:\n{manual_steps(name, folder)}")
 
 
@@ -118,7 +119,7 @@ def _transfer(source: Source, folder: Path, watch: Watch) -> list[Path]:
     token = get_token()  # httpx drops it when the hub redirects to another host
     headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
     client = httpx.Client(headers=headers, timeout=QUIET_SECONDS, follow_redirects=True)
-    with _translated_errors(source.repo, folder), client:
+    with client:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".fetching", timeout=0):
             wanted = _look_up(client, source, folder)
@@ -183,7 +184,7 @@ def _download(client: httpx.Client, file: RemoteFile, watch: Watch) -> None:
         try:
             _append(client, file, watch)
         except httpx.TransportError as broken:
-            fault = _describe(broken)
+            fault = f"{type(broken).__name__}: {broken}"
         left = ATTEMPTS if _size(file.part) > before else left - 1
         if left == 0:
             raise MemoirError(f"the connection broke {ATTEMPTS} times in a row ({fault}); {KEPT}")
@@ -223,35 +224,27 @@ def _checksum(path: Path, file: RemoteFile) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-@contextmanager
-def _translated_errors(repo: str, folder: Path) -> Iterator[None]:
-    """Translate errors of the libraries and the system into a `MemoirError` with an explanation."""
+def _explain(fault: Exception, repo: str, folder: Path) -> str:
+    """Why a download failed and what to do, from an error of the libraries or the system."""
     from filelock import Timeout
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
-    page = f"https://huggingface.co/datasets/{repo}"
-    try:
-        yield
-    except GatedRepoError as fault:
-        why = f"its licence must be accepted first. Log in at {page}, accept it, create a token and set it as HF_TOKEN"
-        raise MemoirError(why) from fault
-    except RepositoryNotFoundError as fault:
-        raise MemoirError(f"{page} does not exist, or is not visible to you") from fault
-    except HfHubHTTPError as fault:
-        raise MemoirError(f"the hub refused the request ({fault.response.status_code}); {KEPT}") from fault
-    except httpx.TransportError as fault:
-        raise MemoirError(f"the hub cannot be reached ({_describe(fault)}). Check your network connection") from fault
-    except Timeout:
-        raise MemoirError(f"another download into {folder} is running; wait until it ends") from None
-    except OSError as fault:
-        what = f"{fault.filename or 'a file'} cannot be created or written"
-        if fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            what = "the disk is full, or the size of files is limited"
-        raise MemoirError(f"{what} ({_describe(fault)}); {KEPT}") from fault
-    except (ValueError, TypeError, LookupError) as fault:
-        why = f"the answer is not from the hub ({_describe(fault)}); a login page of your network may be in between"
-        raise MemoirError(why) from fault
-
-
-def _describe(fault: Exception) -> str:
-    return f"{type(fault).__name__}: {fault}"
+    page, described = f"https://huggingface.co/datasets/{repo}", f"{type(fault).__name__}: {fault}"
+    match fault:
+        case GatedRepoError():
+            remedy = f"Log in at {page}, accept it, create a token and set it as HF_TOKEN"
+            return f"its licence must be accepted first. {remedy}"
+        case RepositoryNotFoundError():
+            return f"{page} does not exist, or is not visible to you"
+        case HfHubHTTPError():
+            return f"the hub refused the request ({fault.response.status_code}); {KEPT}"
+        case httpx.TransportError():
+            return f"the hub cannot be reached ({described}). Check your network connection"
+        case Timeout():
+            return f"another download into {folder} is running; wait until it ends"
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):
+            return f"the disk is full, or the size of files is limited ({described}); {KEPT}"
+        case OSError():
+            return f"{fault.filename or 'a file'} cannot be created or written ({described}); {KEPT}"
+        case _:
+            return f"the answer is not from the hub ({described}); a login page of your network may be in between"
