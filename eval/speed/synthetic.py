@@ -132,16 +132,11 @@ class Life:
 
     def _learned(self, draw: np.random.Generator, number: int, said_at: datetime, who: str) -> MemoryDraft:
         a, b, c = (content_words()[rank] for rank in _zipf(draw, 3, CONTENT_WORDS))
-        if number % HOME_EVERY == 0:
-            return MemoryDraft("profile", f"home: {a} {b}", said_at=said_at, speaker=NAMES[0], attribute="home")
-        happened = TimeSpan(said_at - timedelta(days=1), said_at)
-        return (
-            MemoryDraft("profile", f"interest: {a} and {b} {c}", said_at=said_at, speaker=NAMES[0]),
-            MemoryDraft("relationship", f"{who} is {NAMES[0]}'s friend from the {a} {b}.", said_at=said_at),
-            MemoryDraft("world", f"The {a} of the {b} has a {c}.", said_at=said_at),
-            MemoryDraft("event", f"{who} went to see the {a} {b}.", event=happened, said_at=said_at),
-            MemoryDraft("event", f"{NAMES[0]} lost a {a} near the {b} {c}.", event=happened, said_at=said_at),
-        )[number % 5]
+        user, said = NAMES[0], WORDS["home"] if number % HOME_EVERY == 0 else WORDS["learned"][number % 5]
+        happened = TimeSpan(said_at - timedelta(days=1), said_at) if said["store"] == "event" else None
+        speaker, text = user if said["store"] == "profile" else "", said["text"]
+        told = MemoryDraft(said["store"], text.format(a=a, b=b, c=c, who=who, user=user), event=happened)
+        return replace(told, said_at=said_at, speaker=speaker, attribute=said.get("attribute", ""))
 
 
 def _zipf(draw: np.random.Generator, n: int, ranks: int) -> NDArray[np.intp]:
