@@ -8,13 +8,14 @@ from threading import Event
 
 from eval.play.engines.ray_cluster import RayCluster
 from eval.play.engines.schedule import Engine, Processes, Schedule
-from eval.play.models import Models, load_models
+from eval.play.models import load_models
 from eval.play.replay import Outcome, Replay, replay
 from eval.play.systems import registry
 from eval.runs.experiment import Experiment, RunRequest
 from eval.runs.run import HistoryCosts, Run
 from eval.types import History, Watch
 from graph.models.registry import is_local
+from memory.embedding.embedder import Embedder
 
 ENGINES: Mapping[str, Callable[[Sequence[Experiment], Path, int], Engine]] = {"local": Processes, "ray": RayCluster}
 """Where histories are replayed: in processes of this machine, or on the nodes of a Ray cluster."""
@@ -31,7 +32,7 @@ def execute(
     cache: Path,
     *,
     total: int,
-    models: Models | None = None,
+    encoder: Embedder | None = None,
     stop: Event | None = None,
     watch: Watch = lambda history, done, total: None,
 ) -> None:
@@ -40,8 +41,8 @@ def execute(
     Their requests store the same (`Experiment.storing`), and each history is stored once for all of them.
     `histories` are read as needed, so that not all of them need to fit in memory. `cache` is the file of embeddings,
     `total` the number of all probes of a run. Answers depend neither on jobs nor on the engine: one process replays a
-    history from start to end. `models` are used in this process. `stop` is checked between probes, and `watch` called
-    after each with its history, the probes answered and those known so far.
+    history from start to end. With an `encoder`, a loaded embedding model, that is this one. `stop` is checked between
+    probes, and `watch` called after each with its history, the probes answered and those known so far.
     """
     runs, experiments, how = [run for run, _ in rows], [request.experiment for _, request in rows], rows[0][1]
     answered = [run.answered() for run in runs]
@@ -63,8 +64,8 @@ def execute(
     is_single = one.pooled or one.system.startswith(registry.ADDRESS)
     is_here = how.engine == "local" and (how.jobs == 1 or is_local(one.pipeline.model))
     outcomes: Generator[tuple[int, Outcome]]
-    if models is not None or is_single or is_here:
-        used = models or load_models(one, cache)
+    if encoder is not None or is_single or is_here:
+        used = load_models(one, cache, encoder)
         tasks = takewhile(lambda task: not stopped.is_set(), filter(None, map(task_of, histories)))
         outcomes = (each for task in tasks for each in replay(task, experiments, used, stopped))
     else:

@@ -15,7 +15,6 @@ from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
 from eval.play.engines.ray_cluster import require_ray
 from eval.play.execute import execute, with_label
-from eval.play.models import load_models
 from eval.play.pooled import pool
 from eval.play.replay import count_asked
 from eval.play.systems import registry
@@ -153,8 +152,7 @@ class Evaluator:
             if first.cold:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="memoir-cold-"))
                 cache = Path(folder) / "embeddings.db"
-            models = load_models(first.experiment, cache, encoder) if encoder is not None else None
-            execute(list(rows.values()), histories, cache, total=total, models=models, stop=stop, watch=watch)
+            execute(list(rows.values()), histories, cache, total=total, encoder=encoder, stop=stop, watch=watch)
         return runs
 
     def run_rows(self, rows: Mapping[str, RunRequest], watch: Watch) -> dict[str, Run]:
