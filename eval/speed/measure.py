@@ -76,7 +76,11 @@ def measure(
     yield from _encoding(folder, life, embedder)
     cached = CachedEmbedder(folder / "embeddings.db", embedder)
     growing = [Size(1, memories) for memories in sorted(sizes)]
-    texts = _encoded(life, max(size.total for size in (*growing, many)), cached, watch)
+    most = max(size.total for size in (*growing, many))
+    texts = [turn.text for session in life.sessions(min(ENCODED, most)) for turn in session.turns]
+    for start in range(0, len(texts), BATCH):
+        cached.encode_document(texts[start : start + BATCH])
+        watch("encoding", min(start + BATCH, len(texts)), len(texts))
     before: tuple[Size, float] | None = None
     for size in growing:
         # The same questions at every size: the smaller life is the beginning of the larger.
@@ -117,15 +121,6 @@ def _encoding(folder: Path, life: Life, embedder: Embedder) -> Iterator[SpeedFig
     if plain:
         share = median(took[THROUGH_BANK]) / median(took[LIBRARY])
         yield SpeedFigure("encoding, time through the bank over sentence-transformers'", "times", ANY, {"": share}, n)
-
-
-def _encoded(life: Life, memories: int, embedder: CachedEmbedder, watch: Watch) -> list[str]:
-    """Encode the first texts of a life."""
-    texts = [t.text for s in life.sessions(min(ENCODED, memories)) for t in s.turns]
-    for start in range(0, len(texts), BATCH):
-        embedder.encode_document(texts[start : start + BATCH])
-        watch("encoding", min(start + BATCH, len(texts)), len(texts))
-    return texts
 
 
 def _stored(made: BankOfSize, size: Size) -> Iterator[SpeedFigure]:
