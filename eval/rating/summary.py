@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from eval.judging.judge import Agreement, kappa
-from eval.metrics.intervals import INTERVALS, mean_figures
+from eval.metrics.intervals import mean_figures
 from eval.rating.sheet import HIGHEST, SCORES, Filled, Reply, by_question
-from eval.reporting.render import format_figure, markdown_table
+from eval.reporting.render import fill_in, format_figure
 from eval.types import Figure
 
 CLOSEST, REMEMBERS = "closest", "remembers"
@@ -144,25 +144,12 @@ def to_markdown(found: Summary) -> str:
         [run, *(format_figure(figures[name]) if name in figures else "" for name in names)]
         for run, figures in found.means.items()
     ]
-    raters = f"{'Raters' if len(found.raters) > 1 else 'Rater'}: {', '.join(found.raters)}"
-    parts = [
-        f"{raters}. From 0 to {HIGHEST:g}; remembers: share. {INTERVALS}.",
-        markdown_table(means, ["run", *names]),
+    agreement = [(name, each.n, *map(_coefficient, (each.alpha, each.kappa))) for name, each in found.agreement.items()]
+    matches = [
+        (m.first, m.second, m.wins, m.losses, m.ties, "< .001" if m.p < 0.001 else f"{m.p:.3f}") for m in found.matches
     ]
-    if found.agreement:
-        rows = [(name, each.n, *map(_coefficient, (each.alpha, each.kappa))) for name, each in found.agreement.items()]
-        parts += [markdown_table(rows, ["agreement on", "n", "alpha", "kappa"])]
-    if found.matches:
-        matches = [
-            (m.first, m.second, m.wins, m.losses, m.ties, "< .001" if m.p < 0.001 else f"{m.p:.3f}")
-            for m in found.matches
-        ]
-        header = ["closest", "against", "wins", "losses", "ties", "p (sign test)"]
-        parts += [markdown_table(matches, header)]
-    if found.memory_and_support is not None:
-        correlation = _coefficient(found.memory_and_support)
-        parts += [f"Rank correlation of memory and support over all replies: {correlation}"]
-    return "\n\n".join([*parts, *(f"- {fault}" for fault in found.faults)])
+    tables = {"means": means, "agreement": agreement, "matches": matches}
+    return fill_in("ratings.md", found=found, names=names, highest=f"{HIGHEST:g}", **tables)
 
 
 def _coefficient(value: float | None) -> str:

@@ -9,7 +9,7 @@ from eval.metrics.evidence import Scores
 from eval.metrics.intervals import INTERVALS, TESTED, Difference, compare, stars
 from eval.metrics.scores import score, without_uncounted
 from eval.play.systems.registry import WITHOUT_MODEL
-from eval.reporting.render import COSTS, MATCHING, format_figure, format_fraction, headlines, markdown_table, section
+from eval.reporting.render import COSTS, MATCHING, fill_in, format_figure, format_fraction, headlines
 from eval.reporting.report import Report, report
 from eval.runs.run import Run, versions
 from eval.types import Prediction, Probe, Sample
@@ -17,9 +17,7 @@ from graph.models.registry import is_named
 from memory.errors import MemoirError
 from memory.formatting import clip, csv_text
 
-COMPARISON_HEADER = ("metric", "first", "second", "difference [95 %]", "p", "n", "")
 COMPARISON_NOTE = f"{INTERVALS}. {TESTED}."
-FLIP_HEADER = ("change", "question", "right answer", "first", "second")
 
 MAX_ANSWER = 160
 """Characters of a question or an answer in a table of flipped questions."""
@@ -136,14 +134,8 @@ def flip_rows(comparison: Comparison) -> list[tuple[str, ...]]:
 
 def comparison_markdown(comparison: Comparison) -> str:
     """Format a comparison."""
-    changed = "; ".join(f"{n}: {a} / {b}" for n, (a, b) in comparison.settings.items()) or "none"
-    return (
-        f"# {comparison.first} / {comparison.second}\n\n{comparison.n} probes in common. Settings that differ: "
-        f"{changed}\n\n"
-        + (section("Flipped questions", flip_rows(comparison), FLIP_HEADER) + "\n\n" if comparison.flips else "")
-        + section("Figures", comparison_rows(comparison), COMPARISON_HEADER)
-        + f"\n\n{COMPARISON_NOTE}\n"
-    )
+    rows = {"rows": comparison_rows(comparison), "flip_rows": flip_rows(comparison)}
+    return fill_in("comparison.md", comparison=comparison, note=COMPARISON_NOTE, **rows) + "\n"
 
 
 def comparisons_to_csv(comparisons: Iterable[Comparison]) -> str:
@@ -195,9 +187,8 @@ def side_by_side(runs: Mapping[str, Run]) -> tuple[Mapping[str, Report], Sequenc
 
 def side_by_side_markdown(reports: Mapping[str, Report], rows: Sequence[Sequence[str]], notes: str) -> str:
     """The table of runs side by side, and what its rows mean."""
-    first = next(iter(reports.values()))
-    measured = f"n = {first.n} of {first.histories} histories; {first.machine}, {first.date}, code {first.code}"
-    return f"{first.title}, {first.portion}, {measured}.\n\n{markdown_table(rows, ['', *reports])}\n\n{notes}"
+    first, header = next(iter(reports.values())), ["", *reports]
+    return fill_in("systems.md", first=first, header=header, rows=rows, notes=notes)
 
 
 def _costs(report: Report) -> list[str]:

@@ -1,16 +1,18 @@
-"""Format reports as Markdown, table rows and CSV."""
+"""Format reports as Markdown, table rows and CSV; the texts around tables are in templates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tabulate import tabulate
 
-from eval.judging.judge import Agreement
 from eval.metrics.intervals import INTERVALS
 from eval.reporting.report import Report
 from eval.types import Figure
+from graph.understanding.sentences import as_sentence
 from memory import read_table
 from memory.formatting import csv_text, safe_cell
 
@@ -50,46 +52,8 @@ def format_fraction(value: float) -> str:
 
 def to_markdown(report: Report) -> str:
     """Format the whole report."""
-    settings = ", ".join(f"{k}={v}" for k, v in report.settings.items())
-    about = (
-        f"{report.n} probes of {report.histories} histories ({report.portion}), {report.date}, "
-        f"{report.machine}, code {report.code}{'' if report.done else ', UNFINISHED'}"
-    )
-    figures = section("Figures", metric_rows(report.metrics), ("metric", "value [95 %]", "n"))
-    parts = [f"# {report.title}", about, f"Settings: {settings}", figures, f"{INTERVALS}."]
-    parts += [*rules(report.metrics), _cost(report)]
-    if report.unjudged:
-        parts.append(f"Not judged: {', '.join(report.unjudged)}. Run `python -m eval judge {report.run} MODEL`.")
-    for axis, groups in report.by.items():
-        if len(groups) > 1:
-            header, rows = group_rows(groups)
-            parts.append(section(f"By {axis}", rows, header))
-    sections = (
-        ("Abstention", abstention_rows(report), ("", "answered", "declined")),
-        ("Wrong answers, by cause", report.causes.items() if any(report.causes.values()) else (), ("cause", "n")),
-        ("Agreement of judge and rule", agreement_rows(report.agreement), ("what", "value")),
-        ("Timing", timing_rows(report.timing), ("what", "p50", "p95")),
-        ("Read by", report.readers.items(), ("", "n")),
-        (
-            "Replies that could not be read; they count as wrong and enter no mean of scores, and a time is left open",
-            report.unreadable.items(),
-            ("by", "n"),
-        ),
-        ("Skipped", report.skips.items(), ("reason", "n")),
-        ("Published by others", published_rows(report), PUBLISHED_HEADER),
-    )
-    parts += [section(title, rows, header) for title, rows, header in sections if rows]
+    parts = fill_in("report.md", report=report).split("\n\n")
     return "\n\n".join(part if part[:1] in "#|-" else _wrapped(part) for part in parts) + "\n"
-
-
-def _cost(report: Report) -> str:
-    """What a run cost: time, room, and tokens of the reader and of a system's own."""
-    both = {kind: n + int(report.timing.get(f"system_tokens_{kind}", 0)) for kind, n in report.tokens.items()}
-    spent = {kind: f"{n:,} ({n / max(report.n, 1):,.1f} a question)" for kind, n in both.items()}
-    work, size = report.timing.get("work_s", 0.0), report.timing.get("bytes", 0)
-    return (
-        f"Cost: {work:,.1f} s of work, {size:,} bytes of memory, tokens read {spent['in']} and written {spent['out']}."
-    )
 
 
 def rules(names: Iterable[str]) -> list[str]:
@@ -97,11 +61,6 @@ def rules(names: Iterable[str]) -> list[str]:
     bases = dict.fromkeys(name.partition("@")[0] for name in names)
     lines = [f"- {base}: {METRICS[base]['rule']}." for base in bases if "rule" in METRICS.get(base, {})]
     return ["\n".join(_wrapped(line, subsequent_indent="  ") for line in lines)] if lines else []
-
-
-def section(title: str, rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
-    """A heading with a table."""
-    return f"## {title}\n\n" + narrow_tables(rows, header)
 
 
 def narrow_tables(rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
@@ -161,14 +120,6 @@ def abstention_rows(report: Report) -> list[tuple[str, int, int]]:
     ]
 
 
-def agreement_rows(agreement: Agreement | None) -> list[tuple[str, object]]:
-    """How far judge and rule agree; None where nothing was scored by both, or everything alike."""
-    if agreement is None:
-        return []
-    share, kappa = (None if v is None else format_fraction(v) for v in (agreement.share, agreement.kappa))
-    return [("scored by both", agreement.n), ("judged alike", share), ("Cohen's kappa", kappa)]
-
-
 def timing_rows(timing: Mapping[str, Any]) -> list[tuple[str, object, object]]:
     """Milliseconds of each node, then the single figures."""
     spread = [(name, v["p50"], v["p95"]) for name, v in timing.items() if isinstance(v, Mapping)]
@@ -219,3 +170,30 @@ def to_csv(report: Report) -> str:
         for name, f in figures.items()
     )
     return csv_text(("axis", "group", "metric", "value", "low", "high", "n"), rows)
+
+
+# --- texts
+
+_texts = Environment(
+    loader=FileSystemLoader(Path(__file__).with_name("templates")),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+)
+_texts.filters |= {
+    "narrow": narrow_tables,
+    "table": markdown_table,
+    "fraction": lambda value: "" if value is None else format_fraction(value),
+    "sentence": as_sentence,
+}
+_texts.globals |= {"INTERVALS": INTERVALS, "PUBLISHED_HEADER": PUBLISHED_HEADER, "rules": rules}
+_texts.globals |= {
+    rows.__name__: rows for rows in (metric_rows, group_rows, abstention_rows, timing_rows, published_rows, sweep_rows)
+}
+
+
+def fill_in(template: str, /, **values: object) -> str:
+    """A text in Markdown, from a template; paragraphs that come out empty are left out."""
+    text = _texts.get_template(template).render(values)
+    return "\n\n".join(part.strip("\n") for part in text.split("\n\n") if part.strip())

@@ -9,16 +9,14 @@ from statistics import fmean
 
 from eval.benchmarks import BENCHMARKS, find
 from eval.benchmarks.types import Benchmark, Preset, at_cutoffs, expand, read_names
-from eval.metrics.intervals import INTERVALS
 from eval.play.execute import with_label
-from eval.reporting.render import format_figure, format_fraction, markdown_table, rules, sweep_rows
+from eval.reporting.render import fill_in, format_figure, format_fraction
 from eval.reporting.report import Report, report
 from eval.reporting.tuning.choice import FIGURES
 from eval.runs.evaluator import Evaluator, NoData
 from eval.runs.experiment import Half, RunRequest, with_settings
 from eval.runs.run import code_version, machine
 from eval.types import Figure, Watch
-from graph.understanding.sentences import as_sentence
 from memory import read_table
 from memory.embedding.embedder import installed
 from memory.errors import MemoirError
@@ -69,8 +67,6 @@ def _read_lines() -> Iterator[ResultLine]:
 
 
 LINES = tuple(_read_lines())
-
-HEADER = ("benchmark", "metric", "value [95 %]", "n")
 
 Measured = Sequence[tuple[ResultLine, Mapping[str, Report]]]
 """The reports of each line; by encoder where several are compared."""
@@ -130,22 +126,7 @@ def _measure(
 def results_to_markdown(done: Measured) -> str:
     """The table, after a paragraph on where and when it was measured."""
     rows = [row for line, reports in done for row in figure_rows(line, line.metrics, reports.values())]
-    portions = "; ".join(
-        f"{line.title}: {each.n} probes of {each.histories} histories ({each.portion})"
-        for line, reports in done
-        for each in reports.values()
-        if line.shows_all
-    )
-    return (
-        f"{_measured_on(done)}; settings as a chat has them, no language model. {portions}."
-        f" {INTERVALS}."
-        "\n\n" + "\n\n".join([markdown_table(rows, HEADER), *rules(row[1] for row in rows)])
-    )
-
-
-def _measured_on(done: Measured) -> str:
-    about = next(iter(done[0][1].values()))
-    return f"{about.machine}, {about.date}, code {about.code}"
+    return fill_in("results.md", done=done, rows=rows)
 
 
 def figure_rows(line: ResultLine, metrics: Iterable[str], reports: Iterable[Report]) -> list[list[str]]:
@@ -161,21 +142,15 @@ def figure_rows(line: ResultLine, metrics: Iterable[str], reports: Iterable[Repo
 
 def encoders_to_markdown(compared: Measured) -> str:
     """The table, after a paragraph on where and when it was measured."""
-    models = list(compared[0][1])
-    header = ["benchmark", "metric", *models, "n"]
     rows = [
         row
         for line, reports in compared
         for row in figure_rows(line, dict.fromkeys((*line.metrics, *FIGURES.get(line.benchmark, ()))), reports.values())
     ]
-    values = [_values(compared, model) for model in models]
+    values = [_values(compared, model) for model in compared[0][1]]
     figures = "the mean over these lines of the figures by which constants are chosen (see `eval tune`)"
     rows.append(["mean", figures, *(format_fraction(fmean(each)) for each in values), str(len(values[0]))])
-    return (
-        f"{_measured_on(compared)}; a chat's settings, no reader. Both halves of each portion; "
-        f"the constants were chosen on them with {models[0]}. {INTERVALS}."
-        "\n\n" + markdown_table(rows, header)
-    )
+    return fill_in("encoders.md", done=compared, rows=rows)
 
 
 def _values(compared: Measured, model: str) -> list[float]:
@@ -239,18 +214,8 @@ def measure_papers(
 
 def papers_to_markdown(done: Tables, model: str = "", limit: int | None = None) -> str:
     """The tables, after a paragraph on where they were measured; each names the rows that were not run."""
-    chat_model = f"the rows that need a chat model, with {model}" if model else "no chat model"
-    probes = f"; the first {limit} probes" if limit else ""
-    parts = [f"{machine()}, {date.today()}, code {code_version()}, {chat_model}{probes}. {INTERVALS}."]
-    for preset, reports in done:
-        header, rows = sweep_rows(reports, *preset.columns)
-        left_out = [f"{row.label} ({row.needs})" for row in preset.rows if row.needs and row.label not in reports]
-        about = [f"`--preset {preset.name}`: {as_sentence(preset.title)}"]
-        about += [f"Of the questions of {preset.ability}."] if preset.ability else []
-        about += [as_sentence(preset.remark)] if preset.remark else []
-        about += [f"Not run, for what they need: {'; '.join(left_out)}."] if left_out else []
-        parts += [" ".join(about), markdown_table(rows, header), *rules(preset.metrics)]
-    return "\n\n".join(parts)
+    made = {"machine": machine(), "date": date.today(), "code": code_version()}
+    return fill_in("papers.md", done=done, model=model, limit=limit, **made)
 
 
 def _with_tables(names: Sequence[str]) -> list[Benchmark]:
