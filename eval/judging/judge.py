@@ -9,8 +9,8 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from typing import Any, Literal
 from eval.judging import rubric
 from eval.types import ChatModel, Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
-from graph.models.json_replies import REASONING, quoted
+from graph.models.json_replies import REASONING
 from memory.errors import MemoirError
 
 VERDICTS: Mapping[str, Literal["right", "wrong"]] = {"right": "right", "wrong": "wrong"}
@@ -124,23 +124,22 @@ class Judge:
 
     def _reply(self, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> str:
         key = hashlib.sha256(json.dumps([self.name, prompt]).encode()).hexdigest()
-        with self._open() as cache:
-            cached = cache.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        if cached is not None:
+        if cached := self._execute("SELECT reply FROM replies WHERE key = ?", key):
             self.spent.cached += 1
             return str(cached[0])
         self.spent.asked += 1
         reply = complete(self.model, prompt, schema=schema, max_tokens=max_tokens)
         self.spent.tokens_in += reply.tokens_in
         self.spent.tokens_out += reply.tokens_out
-        with self._open() as cache:
-            row = (key, self.name, reply.text, reply.tokens_in, reply.tokens_out)
-            cache.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", row)
+        row = (key, self.name, reply.text, reply.tokens_in, reply.tokens_out)
+        self._execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", *row)
         return reply.text
 
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """Open the cache for one use, so that processes can share it."""
+    def _execute(self, sql: str, *values: str | int) -> tuple[Any, ...] | None:
+        """Run a statement on the cache, which is opened for it alone, so that processes can share it; one row, if any.
+
+        Raises `MemoirError` if the file cannot be read or written.
+        """
         try:
             self.cache.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.cache, timeout=BUSY_SECONDS, isolation_level=None)) as cache:
@@ -148,7 +147,8 @@ class Judge:
                     "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT, reply TEXT, "
                     "tokens_in INTEGER, tokens_out INTEGER) STRICT"
                 )
-                yield cache
+                row: tuple[Any, ...] | None = cache.execute(sql, values).fetchone()
+                return row
         except (sqlite3.Error, OSError) as fault:
             raise MemoirError(
                 f"{self.cache}: the judge's cache of replies cannot be used ({fault}). Earlier verdicts are in the "
@@ -162,17 +162,9 @@ def judging_prompt(probe: Probe, prediction: Prediction) -> str:
     The question, the gold answers and the answer are untrusted. Each is a JSON string on a line of its own without any
     `<`, so that nothing in it can end the line.
     """
-    lines: dict[str, object] = {"Day of the question": probe.asked_at.date().isoformat()}
-    if probe.dialogue:
-        lines["Said before"] = [f"{turn.speaker}: {turn.text}" for turn in probe.dialogue]
-    lines["Question"] = probe.question
-    if probe.choices:
-        lines["Choices"] = list(probe.choices)
-    if probe.gold.answers:
-        lines[rubric.TEXTS["gold"].get(probe.family, "Right answers")] = list(probe.gold.answers)
-    lines["Answer"] = prediction.answer.strip() or rubric.NO_ANSWER
-    texts = "\n".join(f"{name}: {quoted(text)}" for name, text in lines.items())
-    return f"{texts}\n\n{rubric.TEXTS['instructions'][probe.family]}\n{rubric.TEXTS['verdict']}"
+    said = [f"{turn.speaker}: {turn.text}" for turn in probe.dialogue]
+    answer = prediction.answer.strip() or rubric.NO_ANSWER
+    return rubric.fill_in(rubric.TEXTS["verdict"], probe=probe, said=said, answer=answer, **rubric.TEXTS)
 
 
 def read_verdict(reply: str) -> Literal["right", "wrong"] | None:

@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
+
 from eval.types import Prediction, Probe
 from graph.models.json_replies import REASONING, quoted
 from memory import read_table
@@ -37,6 +39,15 @@ Ask = Callable[[str, Mapping[str, Any], int], str]
 """Sends a prompt with the schema of the reply and its most tokens; returns the reply."""
 
 
+_TEMPLATES = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+_TEMPLATES.filters["quoted"] = quoted
+
+
+def fill_in(prompt: str, **values: object) -> str:
+    """A prompt from its template, whose filter `quoted` keeps a text from ending its line."""
+    return _TEMPLATES.from_string(prompt).render(values)
+
+
 class Unreadable(Exception):
     """The judge's reply does not have the form that was asked for."""
 
@@ -51,7 +62,7 @@ def score(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, d
     answer = prediction.answer.strip() or NO_ANSWER
     scores = []
     for point in probe.gold.rubric:
-        prompt = TEXTS["point"].format(question=quoted(probe.question), answer=quoted(answer), point=quoted(point))
+        prompt = fill_in(TEXTS["point"], probe=probe, answer=answer, point=point)
         reply = ask(prompt, POINT_SCHEMA, POINT_TOKENS)
         value = _read_score(read_object(reply).get("score"))
         if value is None:
@@ -64,12 +75,7 @@ def _score_order(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float,
     events, lines = probe.gold.rubric, [line.strip() for line in prediction.answer.split("\n") if line.strip()]
     if not lines:
         return 0.0, "no line", {"tau_norm": tau_norm(len(events), prediction.answer, [])}
-    prompt = TEXTS["order"].format(
-        question=quoted(probe.question),
-        events=quoted({str(n): event for n, event in enumerate(events, start=1)}),
-        lines=quoted({str(n): line for n, line in enumerate(lines, start=1)}),
-        example=quoted([1] * len(lines)),
-    )
+    prompt = fill_in(TEXTS["order"], probe=probe, lines=lines, numbered=lambda texts: dict(enumerate(texts, start=1)))
     # Without these bounds, an array of a reply is cut off at 20.
     numbers = {"type": "array", "items": {"type": "integer"}, "minItems": len(lines), "maxItems": len(lines)}
     schema = {"type": "object", "properties": {"events": numbers}}
@@ -128,13 +134,8 @@ def score_criteria(
     probe: Probe, prediction: Prediction, criteria: Mapping[str, str], ask: Ask
 ) -> tuple[dict[str, float | None], str]:
     """The score of each criterion, in 0..1, None where it cannot be read; and the judge's reply."""
-    prompt = TEXTS["criteria"].format(
-        question=quoted(probe.question),
-        right=quoted(list(probe.gold.answers)),
-        answer=quoted(prediction.answer.strip() or NO_ANSWER),
-        criteria="\n".join(f"- {name}: {meaning}" for name, meaning in criteria.items()),
-        form="{" + ", ".join(f'"{name}": N' for name in criteria) + "}",
-    )
+    answer = prediction.answer.strip() or NO_ANSWER
+    prompt = fill_in(TEXTS["criteria"], probe=probe, answer=answer, criteria=criteria)
     schema = {"type": "object", "properties": dict.fromkeys(criteria, _SCORE)}
     reply = ask(prompt, schema, CRITERION_TOKENS * len(criteria))
     given = read_object(reply)

@@ -9,10 +9,11 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, create_model
 
 from eval.judging.judge import Spent
+from eval.judging.rubric import fill_in
 from eval.rating.sheet import CRITERIA, HIGHEST, SCORES, Rating, Reply, by_question
 from eval.types import ChatModel
 from graph.models.calls import Completion, ModelFailed
-from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json
 from memory import read_table
 
 MAX_TOKENS = 200
@@ -51,30 +52,18 @@ def rate(
         own = shuffled.sample(own, len(own))
         marks = _choose(own, model, counts) if len(own) > 1 else {}
         for reply in own:
-            scores = _ask(model, _score_prompt(reply), Scores, counts)
+            example = {**dict.fromkeys(SCORES, 1.5), "remembers": False}
+            about = {"criteria": CRITERIA, "highest": f"{HIGHEST:g}", "reply": reply, "example": example}
+            scores = _ask(model, fill_in(PROMPTS["score"], **about), Scores, counts)
             if rating := (scores.model_dump() if scores else {}) | marks.get(reply.id, {}):
                 ratings[reply.id] = rating
             watch(next(done), len(replies))
     return ratings, counts
 
 
-def _score_prompt(reply: Reply) -> str:
-    return PROMPTS["score"].format(
-        criteria=", ".join(SCORES),
-        highest=HIGHEST,
-        points="\n".join(f'"{name}": {points}.' for name, points in CRITERIA.items()),
-        said=quoted(reply.said),
-        memories=quoted(reply.memories),
-        expected=f"A good reply: {quoted(reply.expected)}\n" if reply.expected else "",
-        text=quoted(reply.text),
-        example=quoted({**dict.fromkeys(SCORES, 1.5), "remembers": False}),
-    )
-
-
 def _choose(replies: Sequence[Reply], model: ChatModel, counts: Spent) -> dict[str, dict[str, str]]:
     letters = {chr(ord("A") + n): reply for n, reply in enumerate(replies)}
-    listed = "\n".join(f"Reply {letter}: {quoted(reply.text)}" for letter, reply in letters.items())
-    choice = _ask(model, PROMPTS["choose"].format(said=quoted(replies[0].said), replies=listed), Choice, counts)
+    choice = _ask(model, fill_in(PROMPTS["choose"], said=replies[0].said, replies=letters), Choice, counts)
     chosen = choice.closest.strip() if choice else ""
     if chosen in letters:
         return {letters[chosen].id: {"closest": "x"}}
