@@ -84,9 +84,12 @@ class Generation:
 
         Raises `MemoirError` if the folder was made by another plan, a part is damaged, or the model does not reply.
         """
-        self._open_folder()
-        place = self.folder / f"{kind}s"
-        place.mkdir(exist_ok=True)
+        place, file = self.folder / f"{kind}s", self.folder / "generation.json"
+        text = json.dumps({"model": self.name, "seed": self.seed, "threshold": self.threshold} | self.options)
+        if file.exists() and (before := file.read_text("utf-8")) != text:
+            raise MemoirError(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
+        place.mkdir(parents=True, exist_ok=True)
+        self.write_text("generation.json", text)
         files = {number: place / f"{number}.json" for number in range(1, len(items) + 1)}
         made = {number: _read(file) for number, file in files.items() if file.exists()}
         for number, item in enumerate(items, start=1):
@@ -113,19 +116,16 @@ class Generation:
 
     def write(self, name: str, value: object) -> None:
         """Write a file of the benchmark as JSON."""
-        write_atomically(self.folder / name, json.dumps(value, ensure_ascii=False, indent=1).encode())
+        self.write_text(name, json.dumps(value, ensure_ascii=False, indent=1))
 
-    def nothing(self, what: str) -> MemoirError:
-        """The error that nothing came out that can be asked, with the reasons."""
-        return MemoirError(f"no {what} was made{_in_brackets(self.left_out(), self.failed)}. Try a larger model")
+    def write_text(self, name: str, text: str) -> None:
+        """Write a file of the benchmark."""
+        write_atomically(self.folder / name, text.encode())
 
-    def _open_folder(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        plan = {"model": self.name, "seed": self.seed, "threshold": self.threshold} | self.options
-        file, text = self.folder / "generation.json", json.dumps(plan)
-        if file.exists() and (before := file.read_text("utf-8")) != text:
-            raise MemoirError(f"{self.folder} was made with {before}, not with {text}. Name a new folder")
-        write_atomically(file, text.encode())
+    def require(self, made: object, what: str) -> None:
+        """Raise `MemoirError` with the reasons if nothing was made that can be asked."""
+        if not made:
+            raise MemoirError(f"no {what} was made{_in_brackets(self.left_out(), self.failed)}. Try a larger model")
 
     def left_out(self) -> Mapping[str, int]:
         """What was left out over all parts, the most frequent first."""

@@ -116,28 +116,27 @@ def history_quads(history: History) -> list[Quad]:
     If there are none, they are those in the plain statements that a chat learns from (`graph.learning.plain_facts`).
     """
     sessions = sort_by_time_and_number(history.sessions)
-    learned = [pair for session in sessions for pair in _learned(session)]
+    learned = [(memory, session.external_id) for session in sessions for memory in _learned(session)]
     known = list(quads([*history.memories, *(memory for memory, _ in learned)], history.persona.name))
     if not known:
-        learned = [pair for session in sessions for pair in _stated(session)]
+        learned = [(memory, session.external_id) for session in sessions for memory in _stated(session)]
         known = list(quads(memory for memory, _ in learned))
     session_of = {memory.external_id: name for memory, name in learned}
     return [replace(quad, session=session_of.get(quad.source, "")) for quad in known]
 
 
-def _learned(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
-    """Memories learned in a session, under the id of the turn that said them, with the session's id."""
+def _learned(session: SessionDraft) -> Iterator[MemoryDraft]:
+    """The memories that were learned in a session, under the ids of the turns that said them."""
     for each in session.learned:
-        place = min((quote.turn for quote in each.quotes), default=0)
-        yield _from_turn(each.memory, session, place), session.external_id
+        yield _from_turn(each.memory, session, min((quote.turn for quote in each.quotes), default=0))
 
 
-def _stated(session: SessionDraft) -> Iterator[tuple[MemoryDraft, str]]:
+def _stated(session: SessionDraft) -> Iterator[MemoryDraft]:
     for place, turn in enumerate(session.turns):
         said_at = turn.said_at or session.started_at
         if said_at is not None and turn.role != "assistant":
             for memory in facts(turn.text, turn.speaker, said_at):
-                yield _from_turn(memory, session, place), session.external_id
+                yield _from_turn(memory, session, place)
 
 
 def _from_turn(memory: MemoryDraft, session: SessionDraft, place: int) -> MemoryDraft:

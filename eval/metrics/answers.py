@@ -142,19 +142,17 @@ def verdict(probe: Probe, prediction: Prediction) -> Verdict:
     """
     gold, has_choice = probe.gold, bool(probe.choices) and probe.gold.choice is not None
     if probe.ability == STATEMENT:
-        return _verdict(not prediction.reader)
-    if gold.answerable and not has_choice and (not gold.answers or probe.family == "rubric"):
+        is_right = not prediction.reader
+    elif gold.answerable and not has_choice and (not gold.answers or probe.family == "rubric"):
         return Verdict("unscored", RULE)
-    if prediction.unreadable:
-        return _verdict(False)
-    if not gold.answerable:
-        return _verdict(prediction.abstained or _chose_right(probe, prediction))
-    if has_choice:
-        return _verdict(not prediction.abstained and _chose_right(probe, prediction))
-    return _verdict(not prediction.abstained and token_recall(prediction.answer, gold.answers) == 1.0)
-
-
-def _verdict(is_right: bool) -> Verdict:
+    elif prediction.unreadable:
+        is_right = False
+    elif not gold.answerable:
+        is_right = prediction.abstained or _chose_right(probe, prediction)
+    elif has_choice:
+        is_right = not prediction.abstained and _chose_right(probe, prediction)
+    else:
+        is_right = not prediction.abstained and token_recall(prediction.answer, gold.answers) == 1.0
     return Verdict("right" if is_right else "wrong", RULE)
 
 

@@ -54,10 +54,10 @@ def mean_figures(
     Wilson's interval then, too, and any other figure one of width 0. A column of zeros and ones is a share, unless
     `shares` is false.
     """
-    values = {name: np.array(column, float) for name, column in columns.items()}
     figures: dict[str, Figure] = {}
     groups: dict[bytes, dict[str, Numbers]] = {}
-    for name, column in values.items():
+    for name, values in columns.items():
+        column = np.array(values, float)
         is_defined = ~np.isnan(column)
         defined = column[is_defined]
         if not len(defined):
@@ -67,7 +67,8 @@ def mean_figures(
         if shares and np.isin(defined, (0, 1)).all() and (is_constant or of_one_history):
             figures[name] = _wilson(int(defined.sum()), len(defined))
         elif is_constant:
-            figures[name] = _constant(float(defined[0]), len(defined))
+            value = float(defined[0])
+            figures[name] = Figure(value, value, value, len(defined))
         else:
             groups.setdefault(is_defined.tobytes(), {})[name] = defined
     for mask, group in groups.items():
@@ -88,9 +89,10 @@ def set_figures(
     n = len(rows)
     values = {name: float(value) for name, value in statistic(rows.mean(axis=0)).items() if not np.isnan(value)}
     if n < 2 or (rows == rows[0]).all():
-        return {name: _constant(value, n) for name, value in values.items()}
-    spreads = statistic(_drawn_means(rows, histories))
-    return {name: _figure(value, spreads[name], n) for name, value in values.items()}
+        return {name: Figure(value, value, value, n) for name, value in values.items()}
+    spreads, percents = statistic(_drawn_means(rows, histories)), [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
+    bounds = {name: np.nanpercentile(spreads[name], percents).tolist() for name in values}
+    return {name: Figure(value, *bounds[name], n) for name, value in values.items()}
 
 
 def jackknife_figure(value: float, without_each: Sequence[float]) -> Figure:
@@ -110,15 +112,6 @@ def _wilson(ones: int, n: int) -> Figure:
 
     bounds, share = binomtest(ones, n).proportion_ci(LEVEL, "wilson"), ones / n
     return Figure(share, min(float(bounds.low), share), max(float(bounds.high), share), n)
-
-
-def _constant(value: float, n: int) -> Figure:
-    return Figure(value, value, value, n)
-
-
-def _figure(value: float, spread: Numbers, n: int) -> Figure:
-    low, high = np.nanpercentile(spread, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
-    return Figure(value, float(low), float(high), n)
 
 
 def _by_name(names: tuple[str, ...], means: Numbers) -> dict[str, Numbers]:
@@ -196,7 +189,7 @@ def compare(a: Mapping[str, float], b: Mapping[str, float], histories: Mapping[s
         spread.value,
         spread.low,
         spread.high,
-        _p_value(_by_history(gains, lived)),
+        _p_value(gains, lived),
         len(common),
         len(set(lived)),
     )
@@ -220,17 +213,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
-def _by_history(gains: Numbers, histories: Sequence[str]) -> Numbers:
-    """The gains of each history added up; those of each probe where there is one history."""
-    names, owners = np.unique(np.array(histories), return_inverse=True)
-    return np.bincount(owners, weights=gains).astype(float) if len(names) > 1 else gains
+def _p_value(gains: Numbers, histories: Sequence[str]) -> float:
+    """Exchanging a pair flips the sign of its difference; pairs without a difference are left out, which is exact.
 
-
-def _p_value(gains: Numbers) -> float:
-    """Exchanging a pair flips the sign of its difference; pairs without a difference are left out, which is exact."""
+    The gains of each history are added up; where there is one history, each probe is exchanged by itself.
+    """
     from scipy.stats import permutation_test
 
-    unequal: Numbers = gains[gains != 0]
+    names, owners = np.unique(np.array(histories), return_inverse=True)
+    exchanged = np.bincount(owners, weights=gains) if len(names) > 1 else gains
+    unequal: Numbers = exchanged[exchanged != 0]
     if len(unequal) < 2:
         return 1.0
     result = permutation_test(

@@ -62,7 +62,7 @@ class EvaluateTab:
 
     def enter(self, benchmark: str, typed: str, shown: int, current: str) -> Update:
         """Show the tab as it is now: its form, the runs, and what is in progress."""
-        filled = {} if current or typed else self._fill_in(benchmark)
+        filled = {} if current or typed else self.choose_benchmark(benchmark, "")
         return {**filled, **self.list.show(), **self.refresh(shown), **self._show_status(self.runner.status)}
 
     def choose_benchmark(self, name: str, filled_for: str) -> Update:
@@ -70,10 +70,7 @@ class EvaluateTab:
 
         A dropdown reports an input also when the keyboard only passes through it.
         """
-        return UNCHANGED if name == filled_for else self._fill_in(name)
-
-    def _fill_in(self, benchmark: str) -> Update:
-        return {**self.form.choose_benchmark(benchmark), self.empty: self._invite(benchmark)}
+        return UNCHANGED if name == filled_for else {**self.form.choose_benchmark(name), self.empty: self._invite(name)}
 
     def start(self, *values: Any) -> Update:  # noqa: ANN401  # what the components hold
         """Start the runs that the form describes."""
@@ -91,12 +88,8 @@ class EvaluateTab:
             return self._show_status(status)
         if status.number == shown:
             return {self.clock: gr.skip()}
-        return {
-            **self._show_status(status),
-            **self.list.show(),
-            **self._show_outcome(status),
-            self.shown: status.number,
-        }
+        told = {**self._show_status(status), **self.list.show(), **self._show_outcome(status)}
+        return {**told, self.shown: status.number}
 
     def _show_status(self, status: RunStatus) -> Update:
         tick = ACTIVE_TICK if status.is_active else IDLE_TICK

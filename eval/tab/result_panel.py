@@ -14,18 +14,9 @@ from eval.metrics.intervals import INTERVALS
 from eval.reporting import render as reports
 from eval.reporting.report import AXES, Report
 from eval.runs.experiment import changed_settings
+from eval.tab import screen
 from eval.tab.drill_down import ALL, OpenRun, OpenRuns, group_names, sort_by_metric, trace_evidence
-from eval.tab.screen import (
-    PLAIN_NAMES,
-    PLOTS,
-    TRACES,
-    Download,
-    connect_download,
-    metric_name,
-    render_cards,
-    table,
-    table_value,
-)
+from eval.tab.screen import Download, connect_download, metric_name, render_cards, table, table_value
 from eval.types import Figure, Sample, ShownHit
 from memory.formatting import STORE_NAMES, clip, format_count, to_json_values
 from memory.tab.parts import PRIVATE, Update, hint, new_figure, render
@@ -269,7 +260,7 @@ def _candidate_row(rank: int, hit: ShownHit) -> Row:
 def metric_choices(report: Report) -> list[tuple[str, str]]:
     """The metrics of a report as choices, the headline ones first."""
     known = [name for name, _ in reports.headlines(report, len(report.metrics))]
-    first = [name for name in PLAIN_NAMES if name in known]
+    first = [name for name in screen.PLAIN_NAMES if name in known]
     return [(metric_name(name), name) for name in dict.fromkeys([*first, *report.metrics])]
 
 
@@ -296,7 +287,7 @@ def draw_groups(metric: str, figures: Mapping[str, Figure]) -> Plot:
     spread = {"array": [v.high - v.value for v in values], "arrayminus": [v.value - v.low for v in values]}
     labels = [f"{escape(name)} (n {value.n})" for name, value in figures.items()]
     return _new_figure("groups", escape(metric), 90 + 34 * len(values)).add_bar(
-        x=[v.value for v in values], y=labels, error_x=TRACES["interval"] | spread, **TRACES["group"]
+        x=[v.value for v in values], y=labels, error_x=screen.TRACES["interval"] | spread, **screen.TRACES["group"]
     )
 
 
@@ -304,7 +295,7 @@ def draw_abstention(curve: Curve) -> Plot:
     """Draw precision, recall and F1 of abstaining, and false refusals, by threshold on the reader's confidence."""
     figure = _new_figure("abstention", "If it abstained below this confidence", 340)
     for name in ("precision", "recall", "f1", "false_refusal_rate"):
-        figure.add_scatter(x=curve["threshold"], y=curve[name], **TRACES[name])
+        figure.add_scatter(x=curve["threshold"], y=curve[name], **screen.TRACES[name])
     return figure
 
 
@@ -312,9 +303,10 @@ def draw_timing(spread: Mapping[str, Mapping[str, float]]) -> Plot:
     """Draw the milliseconds of each node, median and 95th percentile."""
     figure = _new_figure("timing", "Milliseconds per question", 110 + 40 * len(spread))
     for part in ("p50", "p95"):
-        figure.add_bar(x=[took[part] for took in spread.values()], y=list(map(escape, spread)), **TRACES[part])
+        figure.add_bar(x=[took[part] for took in spread.values()], y=list(map(escape, spread)), **screen.TRACES[part])
     return figure
 
 
 def _new_figure(kind: str, title: str, height: int) -> Plot:
-    return new_figure(height).update_layout(PLOTS["all"]).update_layout(PLOTS[kind]).update_layout(title_text=title)
+    figure = new_figure(height).update_layout(screen.PLOTS["all"])
+    return figure.update_layout(screen.PLOTS[kind]).update_layout(title_text=title)

@@ -54,16 +54,12 @@ _PLAN_MARK = re.compile(r"\s*->->[\s\d,.]*\Z")
 def load(path: Path) -> Iterator[History]:
     """Yield the history of each chat in a folder; raises `UnreadableFile` if there is none, or a file breaks off."""
     folder = path if path.is_dir() else path.parent
-    chats = sorted((file.parent.parent for file in folder.glob(f"**/{QUESTIONS}")), key=_number)
+    chats = [file.parent.parent for file in folder.glob(f"**/{QUESTIONS}")]
     if not chats:
         raise UnreadableFile(f"{path} has no chat of {TITLE}; expected {CHATS[-1]} and {QUESTIONS} in one folder.")
-    for chat in chats:
+    # 2 comes before 10.
+    for chat in sorted(chats, key=lambda c: (str(c.parent), int(c.name) if c.name.isdecimal() else 0, c.name)):
         yield _history(chat)
-
-
-def _number(chat: Path) -> tuple[str, int, str]:
-    """The order of the chats: 2 before 10."""
-    return str(chat.parent), int(chat.name) if chat.name.isdecimal() else 0, chat.name
 
 
 def _history(chat: Path) -> History:

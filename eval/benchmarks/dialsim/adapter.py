@@ -70,17 +70,20 @@ def load(path: Path) -> Iterator[History]:
 
     Raises `UnreadableFile` if it is neither, asks to run code, or holds nothing usable.
     """
-    if not path.is_dir():
-        yield _show(path) if path.suffix.lower() in (*_PICKLES, _JSON) else _script(path)
-        return
-    files = [file for file in sorted(path.iterdir()) if _is_show(file) or _is_script(file)]
+    files = [path]
+    if path.is_dir():
+        files = [
+            file
+            for file in sorted(path.iterdir())
+            if _is_show(file) or (file.suffix.lower() == ".txt" and script_format.sniff(read_head(file)))
+        ]
     if not files:
         raise UnreadableFile(
             f"{path} has neither a pickle of DialSim (friends_dialsim.pickle) nor a script (.txt). Name the folder "
             "into which dialsim_v1.1.zip was unpacked."
         )
     for file in files:
-        yield _show(file) if _is_show(file) else _script(file)
+        yield _show(file) if file.suffix.lower() in (*_PICKLES, _JSON) else _script(file)
 
 
 def _is_show(file: Path) -> bool:
@@ -91,10 +94,6 @@ def _is_show(file: Path) -> bool:
 def _read(file: Path) -> Any:  # noqa: ANN401  # whatever it holds
     is_json = file.suffix.lower() == _JSON
     return {place[0]: value for place, value in stream_values(file) if place} if is_json else read_pickle(file)
-
-
-def _is_script(file: Path) -> bool:
-    return file.suffix.lower() == ".txt" and script_format.sniff(read_head(file))
 
 
 def _script(path: Path) -> History:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
+from itertools import zip_longest
 from typing import Any
 
 from eval.play.simulation.choices import dont_know
@@ -41,7 +42,10 @@ def read_probes(
             name = named(ability)
             dates = look_up(evidence.get(oracle), ability)
             probes = _of_type(session, session.started_at, (population, name), items, skips, f"{where}, {name}")
-            yield from (_with_evidence(probe, look_up(dates, n, probe.question), of_day) for n, probe in probes)
+            for number, probe in probes:
+                days = _days(look_up(dates, number, probe.question)) if probe.gold.answerable else ()
+                sessions = dict.fromkeys(each for day in days for each in of_day.get(day, ()))
+                yield replace(probe, gold=replace(probe.gold, sessions=tuple(sessions)))
 
 
 def in_rounds(probes: Sequence[Probe], sessions: Sequence[SessionDraft]) -> Iterator[Probe]:
@@ -49,9 +53,8 @@ def in_rounds(probes: Sequence[Probe], sessions: Sequence[SessionDraft]) -> Iter
     of_session: defaultdict[str, list[Probe]] = defaultdict(list)
     for probe in sorted(probes, key=lambda p: sha256(p.id.encode()).digest()):
         of_session[probe.asked_in].append(probe)
-    waiting = [of_session[session.external_id] for session in sessions]
-    for turn in range(max(map(len, waiting), default=0)):
-        yield from (own[turn] for own in waiting if turn < len(own))
+    rounds = zip_longest(*(of_session[session.external_id] for session in sessions))
+    return (probe for asked in rounds for probe in asked if probe)
 
 
 def entries(value: object) -> Iterator[tuple[Any, Any]]:
@@ -120,13 +123,6 @@ def _probe(
         asked_in=session.external_id,
         askers=wordings,
     )
-
-
-def _with_evidence(probe: Probe, dates: object, of_day: Mapping[str, Sequence[str]]) -> Probe:
-    if not probe.gold.answerable:
-        return probe
-    sessions = dict.fromkeys(name for day in _days(dates) for name in of_day.get(day, ()))
-    return replace(probe, gold=replace(probe.gold, sessions=tuple(sessions)))
 
 
 def _days(value: object) -> Iterator[str]:

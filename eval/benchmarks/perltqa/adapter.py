@@ -29,7 +29,7 @@ English everywhere. In v2, 25 banks have relations written as Python and one cha
 import html
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -225,7 +225,9 @@ def _probe(
     anchors = _anchors(item)
     if not anchors:
         item.report("Memory Anchors", "no anchors; not scored by them")
-    ceiling = anchor_map(_text_of(items, imported), anchors) if anchors else None
+    told = [memory.text for memory in imported.memories if memory.external_id in items]
+    told += [turn.text for session in imported.sessions if session.external_id in items for turn in session.turns]
+    ceiling = anchor_map("\n".join(told), anchors) if anchors else None
     return Probe(
         ids.make(f"{imported.persona.external_id}-{short_digest(section, question, answer, *items, *anchors)}"),
         question,
@@ -234,13 +236,6 @@ def _probe(
         section,
         store,
     )
-
-
-def _text_of(items: Collection[str], imported: ImportedHistory) -> str:
-    """The text of the memories and dialogues with these ids."""
-    memories = [memory.text for memory in imported.memories if memory.external_id in items]
-    turns = [turn.text for session in imported.sessions if session.external_id in items for turn in session.turns]
-    return "\n".join([*memories, *turns])
 
 
 def _references(item: Fields, group: str) -> list[str]:

@@ -80,17 +80,15 @@ def generate(generation: Generation, script: Path, quiz: Path | None) -> dict[st
     show = read_show(script)
     quizzes = read_quizzes(quiz, show) if quiz else []
     sessions, seed = show.sessions, generation.seed
-    generation.options = {"source": _digest(show, quizzes)}
+    source = json.dumps([asdict(scene) | {"speakers": 0} for scene in show.scenes], default=str)
+    source += json.dumps([each.model_dump() for each in quizzes])
+    generation.options = {"source": sha256(source.encode()).hexdigest()}
     stated = generation.make("session", sessions, _read_facts)
     found = generation.make("question", quizzes, partial(_find_evidence, show))
     asked = [*_from_graph(show, _quads(sessions, stated), seed), *_from_quizzes(quizzes, found, show, seed)]
-    if not asked:
-        raise generation.nothing("question")
-
-    def make_styles(place: int, writer: Writer) -> Part:
-        return {"styles": _styles(place, [each for each in asked if each.place == place], show, seed, writer)}
-
-    styles = [part["styles"] for part in generation.make("style", range(len(sessions)), make_styles)]
+    generation.require(asked, "question")
+    made = generation.make("style", range(len(sessions)), partial(_make_styles, asked, show, seed))
+    styles = [part["styles"] for part in made]
     for name, content in _files(show, asked, styles).items():
         generation.write(f"{show.name}_{name}.json", content)
     of_part = Counter(question.part for question in asked)
@@ -100,12 +98,6 @@ def generate(generation: Generation, script: Path, quiz: Path | None) -> dict[st
         "questions from quizzes": of_part[FAN],
         "questions in a style": sum(question.text in styles[question.place] for question in asked),
     }
-
-
-def _digest(show: Show, quizzes: Sequence[Quiz]) -> str:
-    """The SHA-256 of a script and a quiz."""
-    source = json.dumps([asdict(scene) | {"speakers": 0} for scene in show.scenes], default=str)
-    return sha256((source + json.dumps([each.model_dump() for each in quizzes])).encode()).hexdigest()
 
 
 def _files(show: Show, asked: Iterable[Question], styles: Sequence[Styles]) -> dict[str, dict[str, Any]]:
@@ -272,10 +264,11 @@ def dated(question: str, evidence: Sequence[Scene]) -> str:
 # --- their styles
 
 
-def _styles(place: int, asked: Sequence[Question], show: Show, seed: int, writer: Writer) -> Styles:
+def _make_styles(asked: Sequence[Question], show: Show, seed: int, place: int, writer: Writer) -> Part:
     """Ask for each question of a session in a character's style, by its words; one without a style keeps its words."""
     others, styles = sorted(show.sessions[place].speakers - {show.main}), Styles()
-    for question in writer.each("style", asked if others else ()):
+    own = [question for question in asked if question.place == place] if others else []
+    for question in writer.each("style", own):
         who = Random(f"{seed} {place} {question.text}").choice(others)
         with writer.leave_out():
             told = {"character": who, "lines": _lines(show, place, who), "question": question.text}
@@ -283,7 +276,7 @@ def _styles(place: int, asked: Sequence[Question], show: Show, seed: int, writer
             leave_out_if(not keeps(question.text, styled), "a name or a number is lost")
             writer.score("StyleScore", "scored too low", question=question.text, the_same_in_a_style=styled)
             styles[question.text] = {who: styled}
-    return styles
+    return {"styles": styles}
 
 
 def keeps(question: str, styled: str) -> bool:

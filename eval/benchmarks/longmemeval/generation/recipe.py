@@ -19,19 +19,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from eval.benchmarks.longmemeval.generation.sessions import (
-    KINDS,
-    Draft,
-    Evidence,
-    Kind,
-    check_answer,
-    contains,
-    draw_moment,
-    read,
-    read_days,
-    weekday_and_date,
-    write_session,
-)
+from eval.benchmarks.longmemeval.generation import sessions
+from eval.benchmarks.longmemeval.generation.sessions import Draft, Evidence, Kind, draw_moment, weekday_and_date
 from eval.making.generation import Generation, Part, Writer, check_question, leave_out_if
 from eval.metrics.answers import normalise
 from memory.errors import MemoirError
@@ -87,8 +76,7 @@ def generate(generation: Generation, attributes: int) -> dict[str, int]:
     doubtful = [each for user in users for each in user["doubtful"]]
     generation.write("doubtful.json", doubtful)
     questions = [question for user in users for question in user["questions"]]
-    if not questions:
-        raise generation.nothing("question")
+    generation.require(questions, "question")
     generation.write("longmemeval_oracle.json", questions)
     return {
         "users": len(users),
@@ -104,7 +92,7 @@ def _make_user(number: int, writer: Writer) -> Part:
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
     background = _background(attribute, today, writer)
     maker = QuestionMaker(key, {"background": background, "today": weekday_and_date(today)}, today, writer)
-    drafts = [draft for kind in KINDS for draft in maker.make_questions(kind, plan.options["questions"])]
+    drafts = [draft for kind in sessions.KINDS for draft in maker.make_questions(kind, plan.options["questions"])]
     variant = maker.make_abstention(drafts)
     records, first = list[dict[str, Any]](), 1
     for draft in [*drafts, *([variant] if variant else [])]:
@@ -159,8 +147,8 @@ class QuestionMaker:
                 told = self.known | draft.prompt_data | {"statements": statements, "type": kind.name}
                 self.writer.score("QuestionScore", "question below the threshold", **told)
                 for evidence in draft.evidence:
-                    write_session(draft, evidence, draw, self.writer)
-                check_answer(draft, self.writer)
+                    sessions.write_session(draft, evidence, draw, self.writer)
+                sessions.check_answer(draft, self.writer)
                 yield draft
 
     def make_abstention(self, drafts: Sequence[Draft]) -> Draft | None:
@@ -180,7 +168,7 @@ class QuestionMaker:
                 variant = replace(draft, question=reply.question, answer=reply.answer, evidence=evidence)
                 with self._leave_out(variant):
                     self._check_wording(variant)
-                    leave_out_if(read(variant, evidence, self.writer) is not None, "the chats answer it")
+                    leave_out_if(sessions.read(variant, evidence, self.writer) is not None, "the chats answer it")
                     told = variant.prompt_data | {"said": said}
                     self.writer.score("PremiseScore", "question below the threshold", **told)
                     return variant
@@ -198,7 +186,7 @@ class QuestionMaker:
         check_question(draft.question, draft.answer, self.asked)
         # Questions over several statements may name what they compare.
         is_single = draft.kind.least == draft.kind.most
-        leave_out_if(is_single and contains(draft.question, draft.answer), "the question contains its answer")
+        leave_out_if(is_single and sessions.contains(draft.question, draft.answer), "the question contains its answer")
 
     def _take_apart(self, draft: Draft, draw: Random) -> list[Evidence]:
         """The dated statements from which the answer follows."""
@@ -208,7 +196,7 @@ class QuestionMaker:
         if kind.is_dated:
             dated = self.writer.ask("DatedStatements", **told).statements
             texts = [each.statement for each in dated]
-            days = read_days([each.day for each in dated], self.today)
+            days = sessions.read_days([each.day for each in dated], self.today)
         else:
             texts = self.writer.ask("Statements", **told).statements
             ago = draw.sample(range(1, RECENT + 1), len(texts)) if len(texts) <= kind.most else []
@@ -218,5 +206,5 @@ class QuestionMaker:
         leave_out_if("" in distinct or len(distinct) < len(texts), "a statement is empty, or comes twice")
         leave_out_if(kind.is_update and days != sorted(days), "the update is dated before what it updates")
         if kind.is_quoted:
-            leave_out_if(not contains(texts[0], draft.answer), "the answer is not in its statement")
+            leave_out_if(not sessions.contains(texts[0], draft.answer), "the answer is not in its statement")
         return [Evidence(text, draw_moment(day, draw)) for text, day in zip(texts, days, strict=True)]

@@ -16,7 +16,6 @@ from typing import Any
 
 from eval.benchmarks.madial.adapter import ASSISTANT, BANK, DIALOGUE
 from eval.making.generation import Generation, Part, Writer, leave_out_if
-from eval.runs.run import write_atomically
 from memory import read_table
 
 NAME = "MADial-Bench-generated"
@@ -37,8 +36,7 @@ def generate(generation: Generation, users: int) -> dict[str, int]:
     """
     made = generation.make("user", range(1, users + 1), _make_user)
     recall = Counter(dialogue["recall"] for user in made for dialogue in user["dialogues"])
-    if not recall:
-        raise generation.nothing("dialogue")
+    generation.require(recall, "dialogue")
     memories, dialogues = list[dict[str, Any]](), list[dict[str, Any]]()
     for number, user in enumerate(made, start=1):
         first = len(memories) + 1
@@ -46,8 +44,7 @@ def generate(generation: Generation, users: int) -> dict[str, int]:
             memories.append({str(place): memory | {"user-id": number, "id": str(place)}})
         dialogues += [_line(dialogue, user["name"], number, first) for dialogue in user["dialogues"]]
     for name, lines in ((f"{NAME}{BANK}", memories), (f"{NAME}{DIALOGUE}.json", dialogues)):
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        write_atomically(generation.folder / name, text.encode())
+        generation.write_text(name, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
     counts = {"users": len(made), "memories": len(memories)}
     return counts | {f"{kind} dialogues": recall[kind] for kind in KINDS["dialogues"]}
 

@@ -78,8 +78,7 @@ def generate(generation: Generation, personas: int) -> dict[str, int]:
     """
     made = generation.make("persona", range(1, personas + 1), _make_persona)
     asked = [{persona["name"]: persona["questions"]} for persona in made if any(persona["questions"].values())]
-    if not asked:
-        raise generation.nothing("question")
+    generation.require(asked, "question")
     generation.write(f"{BANK}_generated.json", {persona["name"]: persona["bank"] for persona in made})
     generation.write(f"{QUESTIONS}_generated.json", asked)
     return {
@@ -283,20 +282,17 @@ def _items(name: str, memory: str, most: int, asked: set[str], writer: Writer) -
 
 
 def find_anchors(candidates: Iterable[str], answer: str, memory: str) -> dict[str, list[int]]:
-    """The candidates that are in both texts, each once, as the answer spells them, with their place in the memory."""
+    """The candidates that are in both texts, each once, as the answer spells them, with their place in the memory.
+
+    Whole words are compared, in any case, without function words at the ends of a candidate.
+    """
     anchors: dict[str, list[int]] = {}
     for candidate in candidates:
-        sought = _pattern(candidate)
-        if sought and (there := sought.search(answer)) and (found := sought.search(memory)):
-            anchors.setdefault(there[0], list(found.span()))
+        parts = [part.strip(" \t.,;:!?\"'“”()") for part in candidate.split()]
+        content = [place for place, part in enumerate(parts) if part and part.casefold() not in FUNCTION_WORDS]
+        if content:
+            wanted = r"\s+".join(map(re.escape, parts[content[0] : content[-1] + 1]))
+            there, found = (re.search(rf"(?<!\w){wanted}(?!\w)", text, re.IGNORECASE) for text in (answer, memory))
+            if there and found:
+                anchors.setdefault(there[0], list(found.span()))
     return anchors
-
-
-def _pattern(phrase: str) -> re.Pattern[str] | None:
-    """A pattern of a phrase's words, whole and in any case, without function words at its ends."""
-    parts = [part.strip(" \t.,;:!?\"'“”()") for part in phrase.split()]
-    content = [place for place, part in enumerate(parts) if part and part.casefold() not in FUNCTION_WORDS]
-    if not content:
-        return None
-    wanted = r"\s+".join(map(re.escape, parts[content[0] : content[-1] + 1]))
-    return re.compile(rf"(?<!\w){wanted}(?!\w)", re.IGNORECASE)
