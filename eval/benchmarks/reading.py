@@ -47,16 +47,13 @@ class ImportedHistory:
         return History(name, self.persona, tuple(self.sessions), tuple(self.memories), asked, tuple(self.skips))
 
 
-class UniqueIds:
+class UniqueIds(Counter[str]):
     """Keeps ids unique by adding a number to repeated ones."""
-
-    def __init__(self) -> None:
-        self._given: Counter[str] = Counter()
 
     def make(self, name: str) -> str:
         """Return the name, with a number from its second use on."""
-        self._given[name] += 1
-        return name if self._given[name] == 1 else f"{name}-{self._given[name]}"
+        self[name] += 1
+        return name if self[name] == 1 else f"{name}-{self[name]}"
 
     def make_in(self, fields: Fields, field_name: str, name: str) -> str:
         """As `make`, and report a name that was used before with the field that gives it."""

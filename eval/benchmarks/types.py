@@ -170,19 +170,17 @@ def _tables(benchmark: str, file: Mapping[str, Any]) -> Iterator[Preset]:
 
 
 def _rows(table: Mapping[str, Any], names: Mapping[str, Sequence[str]]) -> Iterator[Row]:
-    for label, settings, *needs in [*_product(table), *table.get("rows", ())]:
+    rows: list[list[str]] = []
+    for parts in product(*table.get("product", [[]])):
+        labels, settings, *needs = zip_longest(*parts, fillvalue="")
+        rows.append([table.get("label", "{}, {}").format(*labels), " ".join(settings), *map("".join, needs)])
+    for label, settings, *needs in [*rows, *table.get("rows", ())]:
         chosen: dict[str, str] = {}
         for setting in expand(f"{table.get('settings', '')} {settings}", names):
             name = setting.partition("=")[0]
             chosen.pop(name, None)
             chosen[name] = setting
         yield Row(label, tuple(chosen.values()), *map(_need, needs))
-
-
-def _product(table: Mapping[str, Any]) -> Iterator[list[str]]:
-    for parts in product(*table.get("product", [[]])):
-        labels, settings, *needs = zip_longest(*parts, fillvalue="")
-        yield [table.get("label", "{}, {}").format(*labels), " ".join(settings), *map("".join, needs)]
 
 
 def _need(text: str) -> str:

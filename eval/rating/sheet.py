@@ -126,11 +126,13 @@ def empty(replies: Sequence[Reply], *, seed: int = 0, limit: int | None = None) 
     """The lines of an empty sheet, of `limit` questions at most, in random order."""
     questions, shuffled = by_question(replies), random.Random(seed)
     order = shuffled.sample(sorted(questions), len(questions))[:limit]
-    return [
-        _line(reply, number)
-        for number, question in enumerate(order, start=1)
-        for reply in shuffled.sample(questions[question], len(questions[question]))
-    ]
+    sheet: list[dict[str, object]] = []
+    for number, question in enumerate(order, start=1):
+        for reply in shuffled.sample(questions[question], len(questions[question])):
+            texts = {"said": reply.said, "memories": "\n".join(reply.memories), "expected": reply.expected}
+            cells = {name: safe_cell(text) for name, text in (texts | {"text": reply.text}).items()}
+            sheet.append({"reply": reply.id, "question": number, **cells})
+    return sheet
 
 
 def check_is_new(file: Path) -> None:
@@ -152,12 +154,6 @@ def write(lines: Sequence[Mapping[str, object]], file: Path) -> None:
 def to_csv(lines: Sequence[Mapping[str, object]]) -> str:
     """The text of a sheet, after the mark by which spreadsheets know UTF-8."""
     return "\ufeff" + csv_text(COLUMNS, ([line.get(name, "") for name in COLUMNS] for line in lines))
-
-
-def _line(reply: Reply, number: int) -> dict[str, object]:
-    memories = "\n".join(reply.memories)
-    texts = {"said": reply.said, "memories": memories, "expected": reply.expected, "text": reply.text}
-    return {"reply": reply.id, "question": number, **{name: safe_cell(text) for name, text in texts.items()}}
 
 
 def filled(file: Path, ratings: Mapping[str, Rating]) -> list[dict[str, object]]:

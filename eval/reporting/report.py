@@ -18,8 +18,8 @@ from eval.runs.run import HistoryCosts, Run
 from eval.types import Cause, Costs, Figure, Probe, Sample
 from graph.models.registry import is_named
 
-MOST_EVIDENCE = 4
-"""Probes with at least so many pieces of evidence form one group."""
+EVIDENCE = ("1", "2", "3", "4+")
+"""The groups of probes by pieces of evidence, from one on."""
 
 NOBODY = "nobody: not a question"
 POPULATION = "population"
@@ -120,17 +120,12 @@ def _unreadable(samples: Iterable[Sample]) -> dict[str, int]:
     return {name: n for name, n in counts.items() if n}
 
 
-def _evidence_count(probe: Probe) -> list[str]:
-    evidence = len(probe.gold.evidence)
-    return [f"{MOST_EVIDENCE}+" if evidence >= MOST_EVIDENCE else str(evidence)] if evidence else []
-
-
 AXES: Mapping[str, Callable[[Probe], Sequence[str]]] = {
     "ability": lambda probe: [probe.ability] if probe.ability else [],
     POPULATION: lambda probe: probe.populations,
     "kind": lambda probe: [probe.gold.kind] if probe.gold.kind else [],
     "store": lambda probe: [probe.store] if probe.store else [],
-    "evidence": _evidence_count,
+    "evidence": lambda probe: EVIDENCE[: len(probe.gold.evidence)][-1:],
 }
 """How probes are grouped: by axis, the groups of a probe."""
 

@@ -108,7 +108,10 @@ def _read_turns(value: object, place: str, skips: list[Skip]) -> tuple[tuple[Tur
 
 def _read_probes(file: Path, name: str, imported: ImportedHistory) -> Iterator[Probe]:
     skips: list[Skip] = []
-    ids, asked_at, session_of = UniqueIds(), imported.end(), _session_of(imported)
+    ids, asked_at, session_of = UniqueIds(), imported.end(), dict[str, str]()
+    for session in imported.sessions:
+        for turn in session.turns:  # an id that stands twice names no message
+            session_of[turn.external_id] = "" if turn.external_id in session_of else session.external_id
     for place, value in stream_values(file):
         ability = str(place[0]) if place else ""
         for item, where in list_items(value, format_place(place), skips):
@@ -152,12 +155,3 @@ def _ids(value: object) -> Iterator[str]:
             yield from _ids(part)
     elif isinstance(value, str | int) and not isinstance(value, bool):
         yield Fields({"id": value}, "").text("id").strip()
-
-
-def _session_of(imported: ImportedHistory) -> dict[str, str]:
-    """The session of each message by its id; empty for an id that stands twice, which names no message."""
-    found: dict[str, str] = {}
-    for session in imported.sessions:
-        for turn in session.turns:
-            found[turn.external_id] = "" if turn.external_id in found else session.external_id
-    return found

@@ -51,13 +51,15 @@ def official_scores(sample: Sample, ks: Sequence[int]) -> Scores:
         for turns, session in ranked
     ]
     names, relevant = (found, sessions) if whole else (ranking, evidence)
+    # The ranks at which another session is found.
+    first_ranks = sorted({session: rank for rank, session in reversed(list(enumerate(found, start=1)))}.values())
     scores: Scores = {}
     for k in ks:
         scores[f"turn_recall_any_official@{k}"] = recall_any(ranking, evidence, k)
         scores[f"turn_recall_all_official@{k}"] = recall_all(ranking, evidence, k)
         scores[f"turn_ndcg_official@{k}"] = ndcg_longmemeval(ranking, evidence, k)
         if k <= LAST_SESSION_K:
-            depth = _depth(found, k)
+            depth = first_ranks[k - 1] if len(first_ranks) >= k else max(k, len(found))
             scores[f"session_recall_any_official@{k}"] = recall_any(found, sessions, depth)
             scores[f"session_recall_all_official@{k}"] = recall_all(found, sessions, depth)
             scores[f"ndcg_official@{k}"] = ndcg_longmemeval(names, relevant, depth)
@@ -109,12 +111,6 @@ def _new_turns(sample: Sample) -> Iterator[tuple[tuple[str, ...], str]]:
     """The turns that each hit of a session adds to those before it, and its session."""
     added = new_units(sample, of_sessions=True, units_of=lambda hit: hit.indexed or hit.units)
     return ((turns, hit.session) for turns, hit in added)
-
-
-def _depth(sessions: Sequence[str], k: int) -> int:
-    """The rank at which k different sessions are found; all ranks, and at least k, if there are fewer."""
-    first_ranks = sorted({session: rank for rank, session in reversed(list(enumerate(sessions, start=1)))}.values())
-    return first_ranks[k - 1] if len(first_ranks) >= k else max(k, len(sessions))
 
 
 # --- the judge script

@@ -76,7 +76,9 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
 
     Raises `UnreadableFile` for missing, ambiguous or broken files.
     """
-    file = _find_dialogues(path)
+    if path.name.endswith(BANK) and not path.is_dir():
+        path = path.with_name(path.name.removesuffix(BANK) + f"{DIALOGUE}.json")
+    file = find_file(path, FILES, TITLE, lambda head: {("dialogue",), ("test-turn",)} <= outline(head))
     dialogues = list(read_objects(file, []))
     speakers = list(map(_speaker, dialogues))
     names = USERS | {user: name for user, name in speakers if user and name}
@@ -94,12 +96,6 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
         imported.skips.extend(early_skips)
         early_skips = []
         yield _history(imported, file, own, names.get(user, user), candidates, as_authors)
-
-
-def _find_dialogues(path: Path) -> Path:
-    if path.name.endswith(BANK) and not path.is_dir():
-        path = path.with_name(path.name.removesuffix(BANK) + f"{DIALOGUE}.json")
-    return find_file(path, FILES, TITLE, lambda head: {("dialogue",), ("test-turn",)} <= outline(head))
 
 
 def _find_bank(dialogues: Path) -> Path:
@@ -224,7 +220,10 @@ def read_dialogue(line: Fields, user: str) -> list[IndexedTurn]:
         if not entry or MARKER.fullmatch(entry):
             continue
         match = UTTERANCE.match(entry)
-        speaker = match["speaker"].strip() if match else _other(turns, user)
+        speaker = match["speaker"].strip() if match else ASSISTANT
+        # An entry without a speaker is said by the other one than the entry before it.
+        if not match and (not turns or turns[-1][1].speaker == ASSISTANT):
+            speaker = user or next((turn.speaker for _, turn in turns if turn.speaker != ASSISTANT), ASSISTANT)
         text = unquote(match["text"] if match else entry)
         if text:
             role: Role = "assistant" if speaker == ASSISTANT else "user" if speaker == user else "other"
@@ -244,10 +243,3 @@ def unquote(text: str) -> str:
     if is_odd and (opens or closes):
         return (text[1:] if opens else text[:-1]).strip()
     return text
-
-
-def _other(turns: list[IndexedTurn], user: str) -> str:
-    """Who speaks an entry without a speaker: the other one than before."""
-    if turns and turns[-1][1].speaker != ASSISTANT:
-        return ASSISTANT
-    return user or next((turn.speaker for _, turn in turns if turn.speaker != ASSISTANT), ASSISTANT)

@@ -52,7 +52,7 @@ Styles = dict[str, dict[str, str]]
 """The questions of a session in the style of one who asks: {"Who came?": {"Mo": "Now, who came?"}}."""
 
 MOST_LINES = 8
-"""Lines of a character that show how they speak."""
+"""Lines of a character that show how they speak: the last ones up to a session."""
 
 _MUST_STAY = re.compile(r"\b(?:[A-Z]\w*|\d+)")
 """Names, months and numbers: words with a capital letter, but for "who" and its like at the beginning."""
@@ -268,10 +268,12 @@ def _make_styles(asked: Sequence[Question], show: Show, seed: int, place: int, w
     """Ask for each question of a session in a character's style, by its words; one without a style keeps its words."""
     others, styles = sorted(show.sessions[place].speakers - {show.main}), Styles()
     own = [question for question in asked if question.place == place] if others else []
+    spoken = "\n".join(scene.script for scene in show.sessions[: place + 1]).splitlines()
     for question in writer.each("style", own):
         who = Random(f"{seed} {place} {question.text}").choice(others)
         with writer.leave_out():
-            told = {"character": who, "lines": _lines(show, place, who), "question": question.text}
+            lines = [line.removeprefix(f"{who}: ") for line in spoken if line.startswith(f"{who}: ")][-MOST_LINES:]
+            told = {"character": who, "lines": lines, "question": question.text}
             styled = writer.ask("Styled", **told).question
             leave_out_if(not keeps(question.text, styled), "a name or a number is lost")
             writer.score("StyleScore", "scored too low", question=question.text, the_same_in_a_style=styled)
@@ -285,9 +287,3 @@ def keeps(question: str, styled: str) -> bool:
     found = [(match.start(), match[0].casefold()) for match in _MUST_STAY.finditer(question)]
     must_stay = {word for start, word in found if start or word not in FUNCTION_WORDS}
     return bool(styled) and must_stay <= said
-
-
-def _lines(show: Show, place: int, who: str) -> list[str]:
-    """The last lines of a character up to a session."""
-    spoken = "\n".join(scene.script for scene in show.sessions[: place + 1]).splitlines()
-    return [line.removeprefix(f"{who}: ") for line in spoken if line.startswith(f"{who}: ")][-MOST_LINES:]

@@ -155,7 +155,8 @@ def parse_day(text: str) -> date | None:
 def write_session(draft: Draft, evidence: Evidence, draw: Random, writer: Writer) -> None:
     """Write the turns of a chat; those that say the statement are marked with `has_answer`.
 
-    A chat that fails a check (`LeftOut`) is kept in the draft, too, so that a person sees it.
+    These have to have the words of the statement, and of an answer that quotes it. A chat that fails a check
+    (`LeftOut`) is kept in the draft, too, so that a person sees it.
     """
     kind, told = draft.kind, {"fact": evidence.statement, "today": weekday_and_date(evidence.said_at)}
     told["task"] = writer.ask(kind.task, **told).task
@@ -167,7 +168,11 @@ def write_session(draft: Draft, evidence: Evidence, draw: Random, writer: Writer
     leave_out_if(not is_said, "its statement is not found in its session")
     for number, turn in enumerate(turns):
         turn["has_answer"] = number in found and turn["role"] == kind.speaker
-    _check_words(draft, evidence)
+    marked = " ".join(turn["content"] for turn in turns if turn["has_answer"])
+    wanted = set(content_terms(evidence.statement)) - _FRAME
+    is_said = len(wanted & set(terms(marked))) >= SHARED * len(wanted)
+    leave_out_if(not is_said, "its session does not say its statement")
+    leave_out_if(kind.is_quoted and not contains(marked, draft.answer), "its session does not say the answer")
     writer.score("SessionScore", "session below the threshold", **told, chat=_lines(turns))
 
 
@@ -192,14 +197,6 @@ def _chat(kind: Kind, told: dict[str, str], place: int, writer: Writer) -> list[
 def _lines(turns: Iterable[Turn]) -> list[str]:
     """A chat as it stands in prompts."""
     return [f"{turn['role']}: {turn['content']}" for turn in turns]
-
-
-def _check_words(draft: Draft, evidence: Evidence) -> None:
-    """Refuse a session whose marked turns lack the words of the statement, or of an answer that quotes it."""
-    marked = " ".join(turn["content"] for turn in evidence.turns if turn["has_answer"])
-    wanted, there = set(content_terms(evidence.statement)) - _FRAME, set(terms(marked))
-    leave_out_if(len(wanted & there) < SHARED * len(wanted), "its session does not say its statement")
-    leave_out_if(draft.kind.is_quoted and not contains(marked, draft.answer), "its session does not say the answer")
 
 
 def contains(text: str, answer: str) -> bool:
