@@ -63,7 +63,12 @@ def summarise(sheets: Sequence[Filled], replies: Sequence[Reply]) -> Summary:
         lived, remembering = [rated[n].history for n in own], {REMEMBERS: of_run.pop(REMEMBERS)}
         means[run] = mean_figures(of_run, lived, shares=False) | mean_figures(remembering, lived)
     agreement = {name: _agreement_of_scores(sheets, rated, name) for name in SCORES} if len(sheets) > 1 else {}
-    choices = _choices(sheets, replies)
+    known: dict[object, Reply] = {reply.id: reply for reply in replies}
+    # Of each rater, the run whose reply feels closest for each question; "" for a tie.
+    choices: list[Marks] = [
+        {known[of].question: known[of].run if mark == "x" else "" for of, mark in _marks(sheet, CLOSEST).items()}
+        for sheet in sheets
+    ]
     if len(sheets) > 1:
         agreement[REMEMBERS] = _agreement_of_marks([_marks(sheet, REMEMBERS) for sheet in sheets])
         agreement[CLOSEST] = _agreement_of_marks(choices)
@@ -105,15 +110,6 @@ def _agreement_of_marks(raters: Sequence[Marks]) -> Agreement:
     both = [{thing: (str(a[thing]), str(b[thing])) for thing in a if thing in b} for a, b in combinations(raters, 2)]
     kappas = [found for marks in both if (found := kappa(list(marks.values()))) is not None]
     return Agreement(len({thing for marks in both for thing in marks}), kappa=_mean(kappas))
-
-
-def _choices(sheets: Sequence[Filled], replies: Iterable[Reply]) -> list[Marks]:
-    """Of each rater, the run whose reply feels closest for each question; "" for a tie."""
-    known: dict[object, Reply] = {reply.id: reply for reply in replies}
-    return [
-        {known[of].question: known[of].run if mark == "x" else "" for of, mark in _marks(sheet, CLOSEST).items()}
-        for sheet in sheets
-    ]
 
 
 def _matches(runs: Sequence[str], choices: Sequence[Marks], replies: Iterable[Reply]) -> Iterable[Match]:

@@ -88,12 +88,10 @@ def _by_probe(*runs: Run) -> list[dict[str, Sample]]:
     """The samples of each run by the probe's id, after its history's where several histories share the id."""
     asked = [run.samples(words=False) for run in runs]
     shared = {name for own in asked for name, n in Counter(s.probe.id for s in own).items() if n > 1}
-
-    def name_of(sample: Sample) -> str:
-        probe = sample.probe.id
-        return f"{sample.prediction.history_id}/{probe}" if probe in shared else probe
-
-    return [{name_of(sample): sample for sample in own} for own in asked]
+    return [
+        {f"{s.prediction.history_id}/{s.probe.id}" if s.probe.id in shared else s.probe.id: s for s in own}
+        for own in asked
+    ]
 
 
 def _scored(run: Run, samples: Mapping[str, Sample]) -> dict[str, Scores]:

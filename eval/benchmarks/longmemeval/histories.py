@@ -74,7 +74,10 @@ def read_pools(pools: Iterable[tuple[str, Path]]) -> dict[str, list[Filler]]:
     """
     fillers, ids, seen = defaultdict[str, list[Filler]](list), UniqueIds(), set[str]()
     for source, path in pools:
-        for session in _sessions(path):
+        unpacked = unpack(path)
+        for session in (record for each in unpacked.sources for record in unpacked.importer.read(each)):
+            if not isinstance(session, SessionDraft):
+                continue
             turns = [
                 {"role": turn.speaker if turn.role == "other" else turn.role, "content": turn.text}
                 for turn in session.turns
@@ -167,12 +170,6 @@ def _evidence(question: Mapping[str, Any]) -> Iterator[tuple[datetime | None, st
         if str(name) in wanted:
             wanted.remove(str(name))
             yield read_moment(str(date)), str(name), turns
-
-
-def _sessions(path: Path) -> Iterator[SessionDraft]:
-    unpacked = unpack(path)
-    for source in unpacked.sources:
-        yield from (record for record in unpacked.importer.read(source) if isinstance(record, SessionDraft))
 
 
 def _family(name: str) -> str:

@@ -90,7 +90,12 @@ def _make_user(number: int, writer: Writer) -> Part:
     plan = writer.generation
     attribute, key = draw_attribute(plan.seed, number), f"{plan.seed} {number}"
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
-    background = _background(attribute, today, writer)
+    writer.begin("background")
+    told = {"category": attribute.category, "group": attribute.group, "attribute": attribute.name}
+    missing = f"no background for {attribute.name!r}: "
+    background = str(writer.require("Background", missing, **told, today=weekday_and_date(today)).background)
+    length = len(words(background))
+    leave_out_if(length <= BRIEF, f"{missing}it has {length} words")
     maker = QuestionMaker(key, {"background": background, "today": weekday_and_date(today)}, today, writer)
     drafts = [draft for kind in sessions.KINDS for draft in maker.make_questions(kind, plan.options["questions"])]
     variant = maker.make_abstention(drafts)
@@ -108,16 +113,6 @@ def _make_user(number: int, writer: Writer) -> Part:
 
 def _digest(*parts: str) -> str:
     return sha256("\0".join(parts).encode()).hexdigest()[:8]
-
-
-def _background(attribute: Attribute, today: date, writer: Writer) -> str:
-    writer.begin("background")
-    told = {"category": attribute.category, "group": attribute.group, "attribute": attribute.name}
-    missing = f"no background for {attribute.name!r}: "
-    background = str(writer.require("Background", missing, **told, today=weekday_and_date(today)).background)
-    number = len(words(background))
-    leave_out_if(number <= BRIEF, f"{missing}it has {number} words")
-    return background
 
 
 @dataclass(slots=True)

@@ -81,10 +81,12 @@ def generate(generation: Generation, personas: int) -> dict[str, int]:
     generation.require(asked, "question")
     generation.write(f"{BANK}_generated.json", {persona["name"]: persona["bank"] for persona in made})
     generation.write(f"{QUESTIONS}_generated.json", asked)
+    items = [item for persona in made for section in persona["questions"].values() for item in section]
     return {
         "personas": len(made),
         "memories": sum(len(section) for persona in made for section in persona["bank"].values()),
-        "questions": sum(_number(group) for persona in made for group in persona["questions"].values()),
+        # All sections but the profile group them by memory.
+        "questions": sum(1 if "Question" in item else sum(map(len, item.values())) for item in items),
     }
 
 
@@ -98,11 +100,6 @@ def _make_persona(number: int, writer: Writer) -> Part:
     bank["dialogues"] = dict(_dialogues(seed, bank, writer))
     bank = _validated(bank, writer)
     return {"name": name, "bank": bank, "questions": _questions(name, bank, writer)}
-
-
-def _number(group: list[Any]) -> int:
-    """The number of questions in a section, of which all but the profile group them by memory."""
-    return sum(1 if "Question" in item else sum(map(len, item.values())) for item in group)
 
 
 # --- memories
