@@ -91,8 +91,11 @@ def set_figures(
     if n < 2 or (rows == rows[0]).all():
         return {name: Figure(value, value, value, n) for name, value in values.items()}
     spreads, percents = statistic(_drawn_means(rows, histories)), [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
-    bounds = {name: np.nanpercentile(spreads[name], percents).tolist() for name in values}
-    return {name: Figure(value, *bounds[name], n) for name, value in values.items()}
+    figures = {}
+    for name, value in values.items():
+        low, high = np.nanpercentile(spreads[name], percents)
+        figures[name] = Figure(value, float(low), float(high), n)
+    return figures
 
 
 def jackknife_figure(value: float, without_each: Sequence[float]) -> Figure:
@@ -221,7 +224,7 @@ def _p_value(gains: Numbers, histories: Sequence[str]) -> float:
     from scipy.stats import permutation_test
 
     names, owners = np.unique(np.array(histories), return_inverse=True)
-    exchanged = np.bincount(owners, weights=gains) if len(names) > 1 else gains
+    exchanged = np.bincount(owners, weights=gains).astype(float) if len(names) > 1 else gains
     unequal: Numbers = exchanged[exchanged != 0]
     if len(unequal) < 2:
         return 1.0

@@ -175,12 +175,8 @@ def _abstention(samples: Sequence[Sample]) -> dict[str, Figure]:
         return {}
     right = [float(not s.probe.gold.answerable) if s.prediction.declined else None for s in asked]
     histories = _histories(asked)
-    f1 = set_figures(
-        confusion.refusal_cells(asked),
-        lambda shares: {"abstention_f1": confusion.abstention(shares)["abstention_f1"]},
-        histories,
-    )
-    return mean_figures({"abstention_precision": right}, histories) | f1
+    of_set = set_figures(confusion.refusal_cells(asked), confusion.abstention, histories)
+    return mean_figures({"abstention_precision": right}, histories) | {"abstention_f1": of_set["abstention_f1"]}
 
 
 def _diversity(samples: Sequence[Sample]) -> dict[str, Figure]:

@@ -215,8 +215,8 @@ def read_dialogue(line: Fields, user: str) -> list[IndexedTurn]:
     Without it, everybody but the assistant has the role "other".
     """
     turns: list[IndexedTurn] = []
-    for index, (text, _) in enumerate(texts(line, "dialogue")):
-        entry = text.strip()
+    for index, (value, place) in enumerate(line.items("dialogue")):
+        entry = Fields({"text": value}, place, line.skips).text("text").strip()
         if not entry or MARKER.fullmatch(entry):
             continue
         match = UTTERANCE.match(entry)

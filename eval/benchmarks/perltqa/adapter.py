@@ -122,8 +122,7 @@ def load(path: Path) -> Iterator[History]:
             why = "restates the profile, and no question refers to it; not remembered"
             imported.skips.append(Skip(f"{imported.persona.external_id}.{importer.DESCRIPTION}", why))
             imported.memories.remove(memory)
-        imported.skips.extend(early_skips)
-        early_skips = []
+        imported.skips.extend(() if previous else early_skips)
         previous = _history(imported, questions_file, questions.pop(name), parts)
     if previous is None:
         raise UnreadableFile(f"{bank} has none of the characters that {questions_file.name} asks about.")
