@@ -114,16 +114,11 @@ class ResultPanel:
     def show(self, name: str) -> Update:
         """Show a run; raises `UnknownRun` if there is none of that name, or it cannot be read."""
         run = self.runs.open(name)
-        report = run.report
+        report, changed = run.report, changed_settings(run.report.settings)
         return {
             self.name: name,
             self.body: gr.Column(visible=True),
-            self.heading: render(
-                "run_heading.html",
-                report=report,
-                settings=", ".join(changed_settings(report.settings)),
-                intervals=f"{INTERVALS}.",
-            ),
+            self.heading: render("run_heading.html", report=report, changed=changed, intervals=INTERVALS),
             self.cards: render_cards(report),
             **self._show_figures(report),
             **self._list(run, default_metric(report)),
