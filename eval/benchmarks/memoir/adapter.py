@@ -41,8 +41,9 @@ Known = dict[str, tuple[str, datetime | None]]
 
 def load(path: Path) -> Iterator[History]:
     """Yield each life in a folder, or that of one of its files; raises `UnreadableFile` for missing or broken ones."""
-    one = path.with_name(path.name.removesuffix(PROBES).removesuffix(".jsonl") + PROBES)
-    files = sorted(path.glob(f"*{PROBES}")) if path.is_dir() else [one]
+    files = sorted(path.glob(f"*{PROBES}"))
+    if not path.is_dir():
+        files = [path.with_name(path.name.removesuffix(PROBES).removesuffix(".jsonl") + PROBES)]
     if not files:
         raise UnreadableFile(f"{path} has no probes; expected NAME.jsonl and NAME{PROBES}.")
     for file in files:
