@@ -7,9 +7,6 @@ from pydantic import Field
 
 from graph.settings import Settings
 
-UNSET = "depends on the platform"
-"""The default of what is found when the program starts."""
-
 
 class EvalSettings(Settings):
     """All settings of the program, read from the environment (`MEMOIR_...`) or a `.env` file."""
@@ -32,7 +29,8 @@ def settings_rows() -> list[dict[str, Any]]:
     """Describe each setting of the program: its variable, default, values and meaning."""
     rows = []
     for name, field in EvalSettings.model_json_schema()["properties"].items():
-        variable, default = f"{EvalSettings.model_config['env_prefix']}{name.upper()}", field.get("default", UNSET)
+        variable = f"{EvalSettings.model_config['env_prefix']}{name.upper()}"
+        default = field.get("default", "depends on the platform")
         default = str(default).lower() if isinstance(default, bool) else "" if default is None else str(default)
         bounds = f"{field['minimum']} to {field['maximum']}" if {"minimum", "maximum"} <= field.keys() else ""
         values = "true, false" if field.get("type") == "boolean" else ", ".join(map(str, field.get("enum", [bounds])))

@@ -23,8 +23,7 @@ from memory.errors import MemoirError
 
 VERDICTS: Mapping[str, Literal["right", "wrong"]] = {"right": "right", "wrong": "wrong"}
 
-_VERDICT = {"verdict": {"type": "string", "enum": list(VERDICTS)}}
-SCHEMA: Mapping[str, Any] = {"type": "object", "properties": _VERDICT}
+SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {"verdict": {"type": "string", "enum": list(VERDICTS)}}}
 
 MAX_TOKENS = 64
 """Most tokens of a verdict, which takes 10."""

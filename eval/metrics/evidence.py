@@ -50,19 +50,17 @@ class Scoring:
 
 def score_evidence(samples: Sequence[Sample], scoring: Scoring) -> list[Scores]:
     """Score the evidence of every probe: values by name, without the levels on which its gold has none."""
-    rankings = {"turns": _turn_ranking, "sessions": session_ranking, "items": item_ranking}
-    every = ((n, level, rank(sample)) for n, sample in enumerate(samples) for level, rank in rankings.items())
-    ranked = [(n, level, ranking) for n, level, ranking in every if ranking[1]]
-    standard = standard_scores([ranking for *_, ranking in ranked], scoring.ks)
     scores: list[Scores] = [{} for _ in samples]
-    for (n, level, ranking), values in zip(ranked, standard, strict=True):
-        if level == "turns":
-            scores[n] |= _turn_scores(samples[n], values, scoring.ks)
-        elif level == "sessions":
-            recalls = [f"{name}@{k}" for k in scoring.ks for name in ("recall", "recall_any", "recall_all")]
-            scores[n] |= {f"session_{name}": values[name] for name in recalls}
-        if level == scoring.level:
-            scores[n] |= _level_scores(ranking, values, scoring)
+    for level, rank in (("turns", _turn_ranking), ("sessions", session_ranking), ("items", item_ranking)):
+        ranked = {n: ranking for n, sample in enumerate(samples) if (ranking := rank(sample))[1]}
+        for n, values in zip(ranked, standard_scores(list(ranked.values()), scoring.ks), strict=True):
+            if level == "turns":
+                scores[n] |= _turn_scores(samples[n], values, scoring.ks)
+            elif level == "sessions":
+                recalls = [f"{name}@{k}" for k in scoring.ks for name in ("recall", "recall_any", "recall_all")]
+                scores[n] |= {f"session_{name}": values[name] for name in recalls}
+            if level == scoring.level:
+                scores[n] |= _level_scores(ranked[n], values, scoring)
     if scoring.official_ranking is not None:
         for sample, own in zip(samples, scores, strict=True):
             own |= scoring.official_ranking(sample, scoring.ks)

@@ -24,9 +24,6 @@ from memory.tab.parts import PRIVATE, Update, hint, new_figure, render
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as Plot
 
-SCROLL_TO_PROBE = "() => document.querySelector('#eval-question').scrollIntoView({ block: 'start' })"
-"""Scrolls to the probe that was opened, below the list."""
-
 MAX_LISTED = 500
 """Probes that the list shows."""
 
@@ -109,7 +106,8 @@ class ResultPanel:
         self.abstention.select(self.list_of_abstention, [name, self.axis_metric], listing, **PRIVATE)
         self.causes.select(self.list_of_cause, [name, self.axis_metric], listing, **PRIVATE)
         opened = self.probes.select(self.show_probe, name, probe, **PRIVATE)
-        opened.then(None, js=SCROLL_TO_PROBE)
+        # The probe is below the list.
+        opened.then(None, js="() => document.querySelector('#eval-question').scrollIntoView({ block: 'start' })")
 
     def show(self, name: str) -> Update:
         """Show a run; raises `UnknownRun` if there is none of that name, or it cannot be read."""

@@ -21,9 +21,6 @@ TRACES: Mapping[str, dict[str, Any]] = _SCREEN["traces"]
 Download = dict[str, str]
 """A file for the browser: its `name`, its `type` (MIME) and its `text`."""
 
-SAVE = "(file) => window.saveFile(file)"
-"""A function of assets/web/screen.js."""
-
 
 def look(name: str) -> dict[str, Any]:
     """The id of a component and how it looks, by the end of the id."""
@@ -45,7 +42,9 @@ def connect_download(
 ) -> None:
     """Let a button make a file from the values of some components and save it in the browser, not on the server."""
     file = gr.JSON(visible=False)
-    button.click(make, inputs, file, **PRIVATE).then(None, file, None, js=SAVE)
+    button.click(make, inputs, file, **PRIVATE).then(
+        None, file, None, js="(file) => window.saveFile(file)"
+    )  # of assets/web/screen.js
 
 
 # --- metrics in words

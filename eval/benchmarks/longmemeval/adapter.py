@@ -36,9 +36,6 @@ from memory.types import Skip
 
 TITLE = "LongMemEval"
 
-NO_ABS = "no_abs"
-USER_SIDE = "user_side"
-
 FILES = ("longmemeval*.json", "longmemeval_s", "longmemeval_m", "longmemeval_oracle")
 
 
@@ -73,7 +70,7 @@ def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None
     user_turns = tuple(turn for turns in evidence.values() for turn, role in turns.items() if role == "user")
     populations = [ALL]
     if not is_abs:
-        populations += [NO_ABS] + ([USER_SIDE] if user_turns else [])
+        populations += ["no_abs", "user_side"] if user_turns else ["no_abs"]
     return Probe(
         name,
         fields.text("question"),
