@@ -42,9 +42,8 @@ def connect_download(
 ) -> None:
     """Let a button make a file from the values of some components and save it in the browser, not on the server."""
     file = gr.JSON(visible=False)
-    button.click(make, inputs, file, **PRIVATE).then(
-        None, file, None, js="(file) => window.saveFile(file)"
-    )  # of assets/web/screen.js
+    # The function is in assets/web/screen.js.
+    button.click(make, inputs, file, **PRIVATE).then(None, file, None, js="(file) => window.saveFile(file)")
 
 
 # --- metrics in words
