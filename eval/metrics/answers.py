@@ -82,7 +82,9 @@ def rouge_l(answer: str, golds: Sequence[str]) -> float:
     The package's tokeniser drops everything but a-z and 0-9; ours gives the same words for such texts, and also those
     of other alphabets. Articles count.
     """
-    scorer = _rouge()
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(["rougeL"], tokenizer=SimpleNamespace(tokenize=_words))
     return max(float(scorer.score(gold, answer)["rougeL"].fmeasure) for gold in golds)
 
 
@@ -189,13 +191,6 @@ def _shared(ours: Sequence[str], gold: Sequence[str]) -> int:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
-
-
-@cache
-def _rouge() -> Any:  # noqa: ANN401  # rouge-score has no types
-    from rouge_score.rouge_scorer import RougeScorer
-
-    return RougeScorer(["rougeL"], tokenizer=SimpleNamespace(tokenize=_words))
 
 
 @cache

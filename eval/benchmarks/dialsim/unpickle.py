@@ -22,8 +22,9 @@ PLAIN = frozenset(
 """The instructions that build dict, list, tuple, str, int, float, bool and None, or move them on the stack."""
 
 MOST_IN_TUPLE = 2000
-"""Values in a tuple, with those of the tuples in it. Python computes the hash of a dict's key to any depth: a tuple
-in a tuple in a tuple ... ends the process, and one that holds the next twice at each level takes for ever."""
+"""Values in a tuple, with those of the tuples in it: `(1, (2, [3]))` has 4, since the list counts as one. Python
+computes the hash of a dict's key to any depth: a tuple in a tuple in a tuple ... ends the process, and one that holds
+the next twice at each level takes for ever."""
 
 _OF_PICKLE = (pickle.UnpicklingError, struct.error, EOFError)
 _OF_VALUES = (AttributeError, LookupError, MemoryError, OverflowError, TypeError, ValueError)
@@ -84,7 +85,13 @@ def _method(instruction: pickletools.OpcodeInfo) -> Callable[[Any], None]:
 
     def run_and_check(unpickler: Any) -> None:  # noqa: ANN401  # of a class that Python does not document
         run(unpickler)
-        _check_tuple(unpickler.stack[-1])
+        size, left = 0, [unpickler.stack[-1]]
+        while left:
+            each = left.pop()
+            size += len(each)
+            if size > MOST_IN_TUPLE:
+                raise ValueError(f"a tuple of over {MOST_IN_TUPLE:,} values")
+            left += [inner for inner in each if isinstance(inner, tuple)]
 
     def refuse(unpickler: Any) -> None:  # noqa: ANN401
         if name in ("GLOBAL", "INST"):
@@ -101,17 +108,3 @@ def _method(instruction: pickletools.OpcodeInfo) -> Callable[[Any], None]:
 
 
 _Plain.dispatch = {ord(instruction.code): _method(instruction) for instruction in pickletools.opcodes}
-
-
-def _check_tuple(value: tuple[Any, ...]) -> None:
-    """Raise `ValueError` for a tuple of over `MOST_IN_TUPLE` values.
-
-    `(1, (2, [3]))` has 4: in the inner tuple there are 2, of which the list counts as one.
-    """
-    size, left = 0, [value]
-    while left:
-        each = left.pop()
-        size += len(each)
-        if size > MOST_IN_TUPLE:
-            raise ValueError(f"a tuple of over {MOST_IN_TUPLE:,} values")
-        left += [inner for inner in each if isinstance(inner, tuple)]

@@ -7,7 +7,6 @@ It is that of `task_eval/evaluation.py` in github.com/snap-research/locomo (Maha
 import re
 import string
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from eval.benchmarks.locomo.adapter import ADVERSARIAL, CATEGORIES
@@ -96,12 +95,7 @@ def split_f1(answer: str, gold: str) -> float:
 
 def stems(text: str) -> list[str]:
     """The stems of a text's words, as they are compared."""
-    plain = _LEFT_OUT.sub(" ", text.lower().translate(_PUNCTUATION))
-    return [_stemmer().stem(word) for word in plain.split()]
-
-
-@cache
-def _stemmer() -> Any:  # noqa: ANN401  # NLTK has no types
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer()
+    stemmer, plain = PorterStemmer(), _LEFT_OUT.sub(" ", text.lower().translate(_PUNCTUATION))
+    return [stemmer.stem(word) for word in plain.split()]
