@@ -226,7 +226,7 @@ def test_an_interrupted_command_says_how_to_go_on(command, monkeypatch):
     monkeypatch.setattr(Evaluator, "run_together", interrupted)
     status, out, err = command("run", "memoir", "--limit", 2, "--afresh", "--json")
     assert (status, out) == (130, "")
-    assert "run the same command again to continue" in err
+    assert "Run the same command again to continue" in err
 
 
 # --- what came of it

@@ -64,7 +64,7 @@ def test_questions_mark_words_of_their_lines_and_nothing_where_nothing_answers(c
 
 
 def test_no_question_is_asked_twice_and_follow_ups_have_an_exchange_before(questions):
-    assert len({(asked["chat"], asked["q"]) for asked in questions}) == len(questions)
+    assert len({(asked["chat"], asked["q"], asked.get("before", {}).get("q")) for asked in questions}) == len(questions)
     assert all(asked["before"]["q"] for asked in questions if asked["kind"] == "follow-up")
 
 

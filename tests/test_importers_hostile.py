@@ -125,5 +125,5 @@ def test_a_template_that_lacks_a_value_fails_instead_of_leaving_a_gap():
 def test_rendered_parts_are_escaped_once():
     assert hint("<b>") == '<p class="memoir-meta" role="status">&lt;b&gt;</p>'
     assert empty_state(BAD, BAD).count("&lt;script&gt;") == 2
-    assert render("progress_bar.html", title=BAD, task=Task()).count("&lt;script&gt;") == 2
+    assert render("task_progress.html", title=BAD, task=Task()).count("&lt;script&gt;") == 2
     assert "<script>" not in error_box(BAD)

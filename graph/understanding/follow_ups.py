@@ -28,7 +28,8 @@ def refers_back(text: str) -> bool:
 
 def stands_alone(text: str) -> bool:
     """Whether a question of several is understood without the others: "and where do I live?", not "is she nice?"."""
-    return names_something(text) and not _FORMS["asks_first"].match(text) and not refers_back(text)
+    said = _FORMS["joins"].sub("", text)
+    return names_something(text) and not _FORMS["asks_first"].match(text) and not refers_back(said)
 
 
 def answer_to(asked: str, dialogue: Sequence[TurnDraft]) -> str:

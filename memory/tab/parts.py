@@ -243,7 +243,7 @@ class TaskPanel:
         pool.shutdown(wait=False)
         try:
             while not wait([future], TICK).done:
-                yield {self.status: render("progress_bar.html", title=title, task=task), self.stop: _stop_button(task)}
+                yield {self.status: render("task_progress.html", title=title, task=task), self.stop: _stop_button(task)}
             error = future.exception()
             cancelled = hint(str(error)) if isinstance(error, Cancelled) else ""
             ended: Update = {self.status: cancelled, self.stop: gr.Button(visible=False)}
