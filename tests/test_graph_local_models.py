@@ -230,7 +230,7 @@ def test_a_prompt_is_not_read_to_its_end_once_nobody_waits(name, monkeypatch):
     monkeypatch.setattr(loaded.model.layers[0], "post_attention_layernorm", StopAfter(stopped))
     with loaded.register_forward_hook(lambda *_: read.append("the whole prompt")):
         weights.generating.acquire()
-        assert model._run(weights, model._convert_input(TALK).to_messages(), {}, read.append, stopped) == {}
+        assert model._run(model._convert_input(TALK).to_messages(), {}, read.append, stopped) == {}
     assert read == []
     model.weights.unload()
 

@@ -101,7 +101,8 @@ def answer(reader_input: ReaderInput) -> Reading:
     may_be_planned = plans.asks_of_plans(reader_input.message.question.text, window, ask)
     is_ahead = all(time.span.start > ask.as_of for time in window)
     planned = plans.of_times(window, ask, services) if may_be_planned and (parsed.only_time or is_ahead) else []
-    if parsed.only_time and may_be_planned and (reading := plans.whats_on(planned, ask, services)):
+    told = (hit.memory for hit in reader_input.kept)
+    if parsed.only_time and may_be_planned and (reading := plans.whats_on(planned, told, window, ask, services)):
         return reading
     hits = reader_input.kept
     origins = services.bank.origins(ask.persona.id, [hit.memory.id for hit in hits])

@@ -3,7 +3,7 @@
 Whether a plan holds is read from what was told after it: "Porto is off", "the school says June instead".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -12,6 +12,7 @@ from graph.readers.line_reader import Line
 from graph.replies.facts import cite_all
 from graph.replies.recaps import say_plan
 from graph.state import USER, Ask, Reading, Services
+from graph.understanding.times import times_in
 from memory.bank.queries.told import upcoming
 from memory.dates.expressions import TimeExpression
 from memory.search.scoring import SearchSettings
@@ -58,10 +59,18 @@ def list_plans(planned: Sequence[Memory], ask: Ask, first: str = "") -> Reading:
     return cite_all([(memory, say_plan(memory, ask.as_of)) for memory in planned], first, "\n")
 
 
-def whats_on(planned: Sequence[Memory], ask: Ask, services: Services) -> Reading | None:
-    """What is on at the times asked about: the plans of then, or else the next one; None if there is none."""
+def whats_on(
+    planned: Sequence[Memory], told: Iterable[Memory], window: Sequence[TimeExpression], ask: Ask, services: Services
+) -> Reading | None:
+    """What is on at the times asked about: the plans of then, or else the next one.
+
+    None if there is no plan, or if something told names these times, which is no plan but may answer ("at Easter").
+    """
     if planned:
         return list_plans(planned, ask)
+    named = (time.span for memory in told for time in times_in(memory.text, memory.said_at))
+    if any(span.overlaps(time.span) for span in named for time in window):
+        return None
     following = list(islice(ahead(ask.persona.id, ask.as_of, services), 1))
     return list_plans(following, ask, NOTHING_THEN) if following else None
 
