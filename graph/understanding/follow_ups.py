@@ -34,8 +34,8 @@ def stands_alone(text: str) -> bool:
 
 def answer_to(asked: str, dialogue: Sequence[TurnDraft]) -> str:
     """What the dialogue last answered to a question: what the reply quotes, or else its first sentence."""
-    replies = (reply.text for turn, reply in pairwise(dialogue) if turn.text == asked and reply.role == "assistant")
-    reply = next(reversed(list(replies)), "")
+    latest_first = pairwise(reversed(dialogue))
+    reply = next((reply.text for reply, turn in latest_first if turn.text == asked and reply.role == "assistant"), "")
     quoted = " ".join(quote.strip("“”") for quote in _QUOTED.findall(reply))
     return quoted or next(iter(split(without_citations(reply))), "")
 
