@@ -66,6 +66,12 @@ def corrected(text, message):
         ("It cost 30 euros on 4 May.", "I meant 40 euros", "It cost 40 euros on 4 May."),
         ("I like tea.", "not tea, coffee", "I like coffee."),
         ("my dentist is on tuesday at 3", "sorry, wednesday i mean", "my dentist is on wednesday at 3"),
+        (
+            "The ferry leaves on the 11th of March from Larne",
+            "no, it's the 14th",
+            "The ferry leaves on the 14th of March from Larne",
+        ),
+        ("The ferry leaves on the 11th of March from Larne", "no, that's wrong, I told you Ana's talk is at 12", None),
         ("Ana expects twins in march!", "sorry, i meant april not march for the twins", "Ana expects twins in april!"),
     ],
 )
@@ -105,6 +111,8 @@ def test_where_it_is_not_clear_what_is_meant_nothing_is_changed(text, message):
         ("please forget that I live in Porto", "I live in Porto"),
         ("please forget where the key is", "where the key is"),
         ("forget my tortoise", "my tortoise"),
+        ("forget about the kayak please", "the kayak"),
+        ("delete everything about the kayak", "the kayak"),
     ],
 )
 def test_a_retraction_is_heard(message, what):

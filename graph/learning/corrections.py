@@ -181,7 +181,10 @@ def _without_repetition(right: str, wrong: str, memory: Memory) -> str:
 
 
 def _replace_same_kind(right: str, memory: Memory) -> str:
-    """The text with the right words in place of the only words of their kind: a time, a number or a name."""
+    """The text with the right words in place of the only words of their kind: a time, a number or a name.
+
+    Empty if they name what the text does not: "Ana's talk is at 12" says nothing of where a ship leaves from.
+    """
     text, anchor = memory.text, memory.said_at
     times = times_in(text, anchor)
     bare = _FORMS["before_time"].sub("", right)
@@ -190,14 +193,19 @@ def _replace_same_kind(right: str, memory: Memory) -> str:
         if len(parts) == 1:
             return text[: parts[0].start()] + bare + text[parts[0].end() :]
     new = times_in(right, anchor)
-    if new:
+    if new and _is_about(text, new[0].text, right):
         return text[: times[0].start] + new[0].text + text[times[0].end :] if len(times) == 1 else ""
     for kind in (_NUMBER, _NAME):
         part = kind.search(f" {right}")  # a name at the beginning is one here
         places = [m for m in kind.finditer(text) if not any(t.start < m.end() and m.start() < t.end for t in times)]
-        if part and len(places) == 1:
+        if part and _is_about(text, part[0], right) and len(places) == 1:
             return text[: places[0].start()] + part[0].strip() + text[places[0].end() :]
     return ""
+
+
+def _is_about(text: str, value: str, right: str) -> bool:
+    """Whether the right words name nothing but a value and what the text names, too."""
+    return frozenset(content_terms(right)) <= frozenset(terms(f"{text} {value}"))
 
 
 def _replace_sentence(clause: str, memory: Memory) -> str:
