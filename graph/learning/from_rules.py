@@ -54,7 +54,7 @@ def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
     present = frozenset(each.turn.speaker for each in turns)
     own = [(place, sentence) for place, each in enumerate(turns) if each.news for sentence in _own(each.turn.text)]
     found = acts.recognise([sentence for _, sentence in own])
-    stated = [each for each, said in zip(own, found, strict=True) if not said.only_asks]
+    stated = [each for each, said in zip(own, found, strict=True) if said.tells]
     learned = [
         item for place, sentence in stated for item in learn_from_sentence(sentence, turns[place].turn, place, present)
     ]
