@@ -21,7 +21,7 @@ def test_names_in_a_history_are_asked_about_the_most_frequent_first(tmp_path: Pa
         ("Ana", "We sailed to Lisbon and back."),
         ("Bo", "Did you see Olaf in Lisbon?"),
         ("Ana", "No, in Lisbon it rained."),
-        ("Bo", "Ana, you should see Olaf on Friday."),
+        ("Bo", "Ana, you should see Olaf on Friday, or in March."),
         ("Ana", "Next year we sail with Petra. The boat likes the Sun. A sun is a sun."),
     )
     assert questions == [

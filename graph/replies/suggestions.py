@@ -65,7 +65,8 @@ def _about_topics(lines: Sequence[Memory]) -> Iterator[str]:
         parts = topic.casefold().split()
         named = any(speaker.startswith(part) for speaker in speakers for part in parts)
         within = any(topic in other or other in topic for other in chosen)
-        if named or within or not in_lower_case.isdisjoint(parts) or find_times(f"on {topic}", ANY_DAY):
+        is_time = find_times(f"on {topic}", ANY_DAY) or find_times(f"in {topic}", ANY_DAY)
+        if named or within or is_time or not in_lower_case.isdisjoint(parts):
             continue
         chosen.append(topic)
         who = spoken[topic].most_common(1)[0][0]
