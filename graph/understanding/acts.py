@@ -71,7 +71,7 @@ class Said:
 
 
 def recognise(sentences: Sequence[str], network: TrainedNetwork | None = None) -> list[Said]:
-    """What each of several sentences does. With a question mark it asks, and tells only if that is likelier."""
+    """What each of several sentences does. With a question mark it asks, and may tell, too."""
     from scipy.special import softmax  # not before a message is read: SciPy is slow to import
 
     if not sentences:
@@ -87,7 +87,7 @@ def _said(sentence: str, likely: Array, telling: float, asking: float) -> Said:
     marked = is_marked(sentence)
     if not minilm.reads(sentence):
         return Said("asks" if marked else "tells", asks=marked, tells=not marked)
-    asks, tells = marked or bool(asking >= MAY), bool(telling >= (0.5 if marked else MAY))
+    asks, tells = marked or bool(asking >= MAY), bool(telling >= MAY)
     return Said(ACTS[likely.argmax()], asks, tells, bool(telling < (MAY if marked else HARDLY)))
 
 
