@@ -410,7 +410,7 @@ def test_a_message_is_edited_and_sent_again_with_all_that_came_of_it_forgotten(a
     composer.fill("My locker code is 5528.")
     composer.press("Enter")
     expect(edited).to_be_hidden()
-    expect(page.locator("#chat .user.message")).to_have_text(re.compile("5528"))
+    expect(page.locator("#chat .user.message")).to_have_text([re.compile("5528")])  # a list waits until there is one
     expect(page.locator("#composer .submit-button")).to_be_visible(timeout=SLOW)
     screen.asked = 1
     assert "5528" in screen.ask("What is my locker code?")

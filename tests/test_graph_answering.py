@@ -40,8 +40,14 @@ def answering(services: Services, before: Chat) -> Answering:
     return replace(tab.answering, page=held)
 
 
-async def send(answering: Answering, chat: Chat, text: str) -> None:
-    async for _ in answering.answer(text, chat, None, False, None, "auto", SimpleNamespace(session_hash=WINDOW)):
+PAGE = SimpleNamespace(session_hash=WINDOW)
+
+
+async def send(answering: Answering, chat: Chat, text: str, /, **message: object) -> None:
+    """Send a message in a chat, and wait for the whole answer."""
+    event = SimpleNamespace(**{"text": text, "edits": None, "chat": chat.id, **message})
+    await answering.take(chat, None, False, None, "auto", event, PAGE)
+    async for _ in answering.follow(chat, PAGE):
         pass
 
 
@@ -65,3 +71,36 @@ def test_a_message_follows_an_answer_of_which_the_page_has_not_heard(answering: 
 
     said = [bubble.text for bubble in asyncio.run(send_two()).bubbles if bubble.role == "user"]
     assert said == ["My locker code is 5528.", "I adopted a greyhound."]
+
+
+def test_a_message_is_refused_if_the_page_shows_another_chat_or_what_it_edits_is_gone(
+    answering: Answering, before: Chat
+) -> None:
+    for message in ({"chat": "another"}, {"edits": 0}):
+        with pytest.raises(gr.Error, match="has changed"):
+            asyncio.run(send(answering, before, "My locker code is 5528.", **message))
+    assert not answering.ended
+    assert answering.assistant.services.bank.memories(before.persona_id) == []
+
+
+def test_what_changed_of_a_chat_is_sent_before_the_page_is_given_another(answering: Answering, before: Chat) -> None:
+    async def open_while_sending() -> list[str]:
+        await send(answering, before, "My locker code is 5528.")
+        answering.running[before.id] = answering.ended[before.id]
+        sending, done = answering.follow(before, PAGE), []
+
+        async def open_another() -> None:
+            async with answering.lock_of(PAGE):
+                done.append("another")
+
+        assert await anext(sending)
+        opening = asyncio.create_task(open_another())
+        await asyncio.sleep(0.01)
+        done.append("sent")
+        del answering.running[before.id]
+        async for _ in sending:
+            pass
+        await opening
+        return done
+
+    assert asyncio.run(open_while_sending()) == ["sent", "another"]

@@ -51,15 +51,10 @@ document.addEventListener("click", (event) => {
   told.showPopover();
 }, true);
 
-// A click on a chat of the list opens it, one on its menu asks what to do with it; a click on a memory shows it.
+// A click on the menu of a chat asks what to do with it; a click on a memory shows it.
 document.addEventListener("click", (event) => {
-  const menu = event.target.closest("[data-menu]"), link = event.target.closest("a[data-chat]");
-  const row = event.target.closest("#memory-list [data-memory]");
+  const menu = event.target.closest("[data-menu]"), row = event.target.closest("#memory-list [data-memory]");
   if (menu) window.openMenu(menu.dataset.menu);
-  if (link && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
-    event.preventDefault();
-    window.openChat(link.dataset.chat);
-  }
   if (!row) return;
   document.querySelectorAll("#memory-list [aria-current]").forEach((other) => other.removeAttribute("aria-current"));
   row.setAttribute("aria-current", "true");
@@ -128,11 +123,12 @@ const closePanels = (event) => {
   }
 };
 
+const composer = () => document.querySelector("#composer textarea");
+
 window.showChat = () => {
-  const composer = document.querySelector("#composer textarea");
   closeDrawers();
-  closePanels({ target: composer });
-  composer.focus();
+  closePanels({ target: composer() });
+  composer().focus();
 };
 
 // Not earlier in a click: what lies below a closing panel moves, and would be missed.
@@ -165,25 +161,6 @@ document.addEventListener("drop", (event) => {
   };
   hand(100);
 }, true);
-
-// The pencil beside a message of the user, or the arrow up in an empty composer, puts it into the composer.
-const userRows = () => [...document.querySelectorAll("#chat .user-row")];
-
-document.addEventListener("click", (event) => {
-  const pencil = event.target.closest('#chat .message-buttons [aria-label="Edit"]');
-  if (!pencil) return;
-  event.stopPropagation();
-  window.editMessage(userRows().indexOf(pencil.closest(".message-buttons").previousElementSibling));
-  document.querySelector("#composer textarea").focus();
-}, true);
-
-document.addEventListener("keydown", (event) => {
-  if (!event.target.matches("#composer textarea")) return;
-  if (event.key === "Escape") document.querySelector("#edited")?.click();
-  if (event.key !== "ArrowUp" || event.target.value || !userRows().length) return;
-  event.preventDefault();
-  window.editMessage(userRows().length - 1);
-});
 
 // What is copied is the message as it was written, without the links and backslashes that the chat box needs.
 const isOfUser = (button) => button.closest(".message-buttons").classList.contains("message-buttons-right");
@@ -218,30 +195,57 @@ const measureTop = () => {
 };
 addEventListener("resize", measureTop);
 
-// The address names the chat, so that a reload and "Back" come to it. A half-written message stays with its chat: it is
-// put away as one leaves, and what is sent before the other chat is there waits for it.
-let place = "", shows = "", leaving = 0, isHeld = false;
+// What is sent, taken back, read to be edited or opened stands in line: each waits until the server is done with the one
+// before, so that it belongs to the chat that one sees, or has just asked for.
+let line = Promise.resolve(), resolveTurn = null;
+const waiting = []; // the names of the events that stand in line
+const isOpening = () => waiting.includes("select");
 
-const write = (text) => {
-  const box = document.querySelector("#composer textarea");
-  box.value = text;
-  box.dispatchEvent(new Event("input", { bubbles: true }));
+// Resolves to whether the server did it. What is to be done in a chat that could not be opened is not.
+const standInLine = (event, detail) => {
+  const isFirst = !waiting.length;
+  waiting.push(event);
+  const turn = line.then((isDone) => (isFirst || isDone || event === "select") && new Promise((resolve) => {
+    resolveTurn = resolve;
+    window.askServer(event, { ...detail, chat: shows });
+  }));
+  line = turn.finally(() => waiting.shift());
+  return line;
 };
 
-const putAway = () => place && sessionStorage.setItem(place, document.querySelector("#composer textarea")?.value ?? "");
+window.endTurn = (isDone) => setTimeout(() => { // once the page shows it
+  keepPlace();
+  resolveTurn(isDone);
+});
+
+// The address names the chat, so that a reload and "Back" come to it. A half-written message stays with its chat: it is
+// put away as one leaves, with which message of the user it takes the place of, if it is an edit.
+let place = "", shows = "", edits = null;
+
+const write = (text, message = null) => {
+  edits = message;
+  document.documentElement.toggleAttribute("data-edits", message !== null);
+  composer().value = text;
+  composer().dispatchEvent(new Event("input", { bubbles: true }));
+};
+
+const keepDraft = (of, text, message) => sessionStorage.setItem(`draft ${of}`, JSON.stringify({ text, message }));
+
+const putAway = () => {
+  if (place && !isOpening()) keepDraft(place, composer().value, edits);
+};
 
 const takeOut = () => {
-  const draft = sessionStorage.getItem(place);
-  sessionStorage.removeItem(place); // or it would come back in a new chat after it was sent in the last
-  if (draft && !document.querySelector("#composer textarea").value) write(draft);
-  leaving = clearTimeout(leaving);
+  const draft = JSON.parse(sessionStorage.getItem(`draft ${place}`));
+  sessionStorage.removeItem(`draft ${place}`); // or it would come back in a new chat after it was sent in the last
+  if (draft?.text && !composer().value) write(draft.text, draft.message);
 };
 
 const keepPlace = () => {
-  const now = document.querySelector("[data-place]")?.dataset, box = document.querySelector("#composer textarea");
-  if (!now?.place || !box || (now.place === place && now.shows === shows)) return;
+  const now = document.querySelector("[data-place]")?.dataset;
+  if (!now?.place || !composer() || (now.place === place && now.shows === shows)) return;
   const isOther = now.shows !== shows, isFirst = !place;
-  if (isOther && !isFirst && !leaving) {
+  if (isOther && !isFirst && !isOpening()) {
     putAway();
     write("");
   }
@@ -250,32 +254,83 @@ const keepPlace = () => {
     scrollTo(0, 0); // on a phone the chats to choose from are below the chat
   }
   [place, shows] = [now.place, now.shows];
-  if (!isOther) return;
-  takeOut();
-  if (isHeld) setTimeout(() => document.querySelector("#composer .submit-button")?.click());
-  isHeld = false;
+  if (isOther && !isOpening()) takeOut();
 };
 
-document.addEventListener("click", (event) => {
+// What is written while another chat is opened belongs to that one.
+document.addEventListener("click", async (event) => {
   const link = event.target.closest("a[data-chat], #new-chat");
-  if (!link || link.dataset.chat === shows || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  putAway();
-  write("");
-  clearTimeout(leaving);
-  leaving = setTimeout(takeOut, 5000); // the other chat may be gone
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const opens = link.dataset.chat ?? "";
+  if (opens !== shows && !isOpening()) {
+    putAway();
+    write("");
+  }
+  await standInLine("select", { opens });
+  if (!isOpening()) takeOut();
 }, true);
 
-for (const way of ["keydown", "click"]) {
-  document.addEventListener(way, (event) => {
-    const sends = way === "click" ? "#composer .submit-button" : "#composer textarea";
-    if (!leaving || !event.target.closest?.(sends) || (way === "keydown" && (event.key !== "Enter" || event.shiftKey))) return;
-    event.preventDefault();
-    event.stopPropagation();
-    isHeld = true;
-  }, true);
-}
-
 addEventListener("pagehide", putAway);
+
+// A message leaves the composer at once, and comes back if the server refuses it. What is sent before the server has the
+// last message stays in the composer.
+let sent = null;
+
+const send = async (text, message) => {
+  sent = { text, edits: message };
+  const isTaken = await standInLine("submit", sent);
+  if (isTaken || !text) return;
+  if (isOpening()) keepDraft(place, text, message);
+  else write([text, composer().value].filter(Boolean).join("\n"), message);
+};
+
+window.sendMessage = (chosen) => {
+  const text = chosen ?? composer().value, message = chosen ? null : edits;
+  if (!text.trim() || !shows || waiting.includes("submit")) return;
+  if (!chosen) write("");
+  send(text, message);
+};
+
+// Without a text, a message takes the place of itself.
+window.sendAgain = () => waiting.length || send("", userRows().length - 1);
+
+// The server gave back the text of a message that it could not answer; what it edits may still be there.
+window.failAnswer = () => setTimeout(() => {
+  if (composer().value && userRows().length > (sent?.edits ?? Infinity)) write(composer().value, sent.edits);
+});
+
+// The server puts a message of the user into the composer: the last, which it takes back, or one that is to be edited.
+const userRows = () => [...document.querySelectorAll("#chat .user-row")];
+
+const fetchMessage = async (event, message) => {
+  const isDone = !waiting.length && (await standInLine(event, { message }));
+  if (isDone) write(composer().value, message);
+  if (!isDone || !isOpening()) return;
+  keepDraft(place, composer().value, message);
+  write("");
+};
+
+window.takeBack = () => userRows().length && fetchMessage("undo", null);
+
+// The pencil beside a message, or the arrow up in an empty composer, is for editing.
+document.addEventListener("click", (event) => {
+  const pencil = event.target.closest('#chat .message-buttons [aria-label="Edit"]');
+  if (event.target.closest("#edited")) write("");
+  if (!pencil) return;
+  event.stopPropagation();
+  fetchMessage("edit", userRows().indexOf(pencil.closest(".message-buttons").previousElementSibling));
+  composer().focus();
+}, true);
+
+document.addEventListener("keydown", (event) => {
+  if (!event.target.matches("#composer textarea")) return;
+  if (event.key === "Escape" && edits !== null) write("");
+  if (event.key !== "ArrowUp" || event.target.value || !userRows().length) return;
+  event.preventDefault();
+  fetchMessage("edit", userRows().length - 1);
+});
+
 addEventListener("popstate", () => location.search !== `?${place}` && location.reload());
 
 // A chat whose end is in view keeps it there when the keyboard or a note below takes a part of its height.

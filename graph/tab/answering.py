@@ -4,6 +4,8 @@ import asyncio
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
+from weakref import WeakValueDictionary
 
 import gradio as gr
 from langchain_core.language_models import BaseChatModel
@@ -38,7 +40,7 @@ class Answering:
     """Answers with an assistant, and shows it in these components of a page.
 
     `show_place` says what changes on the page once a chat has begun. `running` holds, by the id of its chat, each
-    answer that is being written, and `ended` the last that was.
+    answer that is being written, and `ended` the last that were. `sending` has a lock for each page.
     """
 
     page: gr.Blocks
@@ -53,35 +55,48 @@ class Answering:
     show_place: Callable[[Chat], Update]
     running: dict[str, Running]
     ended: dict[str, Running] = field(default_factory=dict)
+    sending: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
-    async def answer(
+    async def take(
         self,
-        text: str,
         chat: Chat,
         as_of: str | None,
         forgetful: bool,
         model_name: str | None,
         quantization: Quantization,
+        event: gr.EventData,
         request: gr.Request,
-    ) -> AsyncIterator[Update]:
-        """Answer a message; yield what the page shows meanwhile and at the end."""
+    ) -> None:
+        """Take the message of an event, and begin to answer it.
+
+        The event names the chat that the message was written in, and which message of the user it takes the place of,
+        if any: without a text, that one is asked again.
+        """
         chat = await self._end_check(chat)
-        is_busy = chat.id in self.running or len(self.running) >= MOST_RUNNING
-        if is_busy:
-            gr.Info(messages.STILL_ANSWERING, duration=4)
-        if not text.strip() or is_busy:
-            yield {self.box.composer: gr.Textbox(text) if is_busy else gr.skip()}
-            return
+        text, edited, places = str(event.text), event.edits, chats.user_places(chat)
+        if chat.id in self.running or len(self.running) >= MOST_RUNNING:
+            refuse(messages.STILL_ANSWERING)
+        if event.chat != chat.id != "" or (edited is not None and edited not in range(len(places))):
+            refuse(messages.CHAT_CHANGED)
+        chat = replace(chat, edited=None if edited is None else places[edited])
+        text = text or chat.bubbles[chat.edited or 0].text
         held = self.page.state_holder[request.session_hash or ""][self.chat._id]
         running = self.running[chat.id] = Running(chat, held, text)
         updates = self._answer(running, (as_of, forgetful, model_name, quantization))
         running.task = asyncio.create_task(running.write(updates, self.assistant.services.bank))
-        async for update in self.follow(chat, request):
-            yield update
+
+    def lock_of(self, request: gr.Request) -> asyncio.Lock:
+        """Held while what changed of a chat is sent to a page, and while the page is given another chat."""
+        return self.sending.setdefault(request.session_hash or "", asyncio.Lock())
 
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
-        """Yield what changes of a chat that is being answered until all is there, or the page shows another chat."""
-        running, sent = self.running.get(chat.id), Update()
+        """Yield what changes of a chat that is being answered until all is there, or the page shows another chat.
+
+        An answer that ended before the page could hear of it is all there.
+        """
+        ended = self.ended.get(chat.id)
+        unheard = ended if ended is not None and ended.held is chat else None
+        running, sent, lock = self.running.get(chat.id, unheard), Update(), self.lock_of(request)
         state = self.page.state_holder[request.session_hash or ""]
         while (
             running is not None and self.running.get(chat.id) in (None, running) and state[self.chat._id].id == chat.id
@@ -92,7 +107,9 @@ class Answering:
             if news:
                 if self.trace.answer in news and state[self.trace.is_open._id]:
                     news |= await to_thread(self.trace.explain, news[self.trace.answer])
-                yield news
+                async with lock:  # until Gradio has sent it, and asks for the next
+                    if state[self.chat._id].id == chat.id:
+                        yield news
             elif running.task is not None and running.task.done():
                 running.task.result()
                 break
@@ -109,8 +126,7 @@ class Answering:
             ask, bubbles, unanswered = await to_thread(self._begin, running, as_of, remember=not forgetful)
             assistant = self.assistant.reading_with(model, chosen, quantization)
             self.learner.use(assistant.services.model)
-            hidden = dict.fromkeys((self.box.go_on, self.box.edited), gr.Button(visible=False))
-            begun = {**hidden, **await to_thread(self.show_place, running.chat)}
+            begun = {self.box.go_on: gr.Button(visible=False), **await to_thread(self.show_place, running.chat)}
             begun |= self._below(bubbles, messages.status("Thinking…"))
             yield {self.box.composer: messages.busy(ask.persona.name), **begun}
             async for waiting in iterate_in_threadpool(assistant.wait_until_ready(self.indexer, ask.persona.id)):
@@ -169,8 +185,10 @@ class Answering:
     def _count_as_ended(self, running: Running) -> None:
         if self.running.get(running.chat.id) is running:
             del self.running[running.chat.id]
-            self.ended.clear()
+            self.ended.pop(running.chat.id, None)
             self.ended[running.chat.id] = running
+            for old in [*self.ended][:-MOST_RUNNING]:
+                del self.ended[old]
 
     def _below(self, bubbles: Sequence[Bubble], last: Bubble) -> Update:
         return {self.box.bubbles: messages.shown([*bubbles, last])}
@@ -214,37 +232,12 @@ class Answering:
         sources = await to_thread(render_last_sources, self.assistant.services.bank, shorter)
         return {**self._end(shorter), self.box.composer: text, self.sources: sources, **self.trace.clear()}
 
-    async def answer_again(
-        self,
-        chat: Chat,
-        as_of: str | None,
-        forgetful: bool,
-        model_name: str | None,
-        quantization: Quantization,
-        request: gr.Request,
-    ) -> AsyncIterator[Update]:
-        """Answer the last message again, as if it had been edited; yield as `answer` does."""
+    async def read_message(self, chat: Chat, event: gr.EventData) -> str:
+        """Return one of the user's messages as it was typed, to be edited."""
         chat = await self._end_check(chat)
         if chat.id in self.running:
             raise MemoirError(messages.STILL_ANSWERING)
-        *_, last = chats.user_places(chat)
-        again, text = replace(chat, edited=last), chat.bubbles[last].text
-        async for update in self.answer(text, again, as_of, forgetful, model_name, quantization, request):
-            yield update
-
-    async def edit(self, chat: Chat, event: gr.EventData) -> Update:
-        """Put one of the user's messages into the composer; sent again, it takes the place of all from it on."""
-        chat = await self._end_check(chat)
-        if chat.id in self.running:
-            raise MemoirError(messages.STILL_ANSWERING)
-        place = chats.user_places(chat)[int(event.message)]
-        shown = {self.box.composer: messages.ready(chat.bubbles[place].text), self.box.edited: gr.Button(visible=True)}
-        return {self.chat: replace(chat, edited=place), **shown}
-
-    def end_edit(self, chat: Chat) -> Update:
-        """Leave the chat as it is."""
-        kept = replace(chat, edited=None)
-        return {self.chat: kept, self.box.composer: messages.ready(""), self.box.edited: gr.Button(visible=False)}
+        return chat.bubbles[chats.user_places(chat)[int(event.message)]].text
 
     def _without(self, chat: Chat, place: int) -> Chat:
         """The chat without its bubbles from a place on, which leave the memory, too."""
@@ -284,13 +277,18 @@ class Answering:
     def _end(self, chat: Chat, *, cut: bool = False) -> Update:
         return {
             self.box.go_on: gr.Button(visible=cut),
-            self.box.edited: gr.Button(visible=False),
             self.box.composer: messages.ready(),
             self.box.bubbles: messages.shown(chat.bubbles),
             self.chat: chat,
             self.timer: gr.Timer(active=True),
             **self.show_place(chat),
         }
+
+
+def refuse(why: str) -> NoReturn:
+    """Say why a message is not taken; the page then puts it back into the composer."""
+    gr.Info(why, duration=4)
+    raise gr.Error(why, visible=False, print_exception=False)
 
 
 def status_after(node: str, model: BaseChatModel | None) -> str:

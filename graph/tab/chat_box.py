@@ -34,9 +34,6 @@ SOON = timedelta(days=8)
 MOST_SOON = 4
 """Most plans that it names."""
 
-SEND_COMPOSED = "(text) => [text, '']"
-"""Takes the message out of the composer at once: what is typed before the server has answered is the next one."""
-
 SHOW_REMEMBERED = """element.popover = "auto";
 window.showRemembered = (detail) => trigger("select", detail);"""
 """Lets screen.js ask for what a turn taught, after an action on one memory of it."""
@@ -45,8 +42,9 @@ window.showRemembered = (detail) => trigger("select", detail);"""
 class ChatBox:
     """The components.
 
-    `bubbles` must be an input of no event: Gradio would build any component that a client sends as a message. `edited`,
-    `dated` and `unkept` say beside the composer what is special now; a click ends it.
+    `bubbles` must be an input of no event: Gradio would build any component that a client sends as a message. `dated`
+    and `unkept` say beside the composer what is special now, as does what screen.js shows while a message is edited; a
+    click ends it.
     """
 
     def __init__(self) -> None:
@@ -58,14 +56,14 @@ class ChatBox:
                     gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip") for _ in range(MOST)
                 ]
         with gr.Row(elem_classes="memoir-chips"):
-            chip: dict[str, Any] = {"visible": False, "size": "sm", "min_width": 0, "elem_classes": "memoir-chip"}
-            self.edited = gr.Button("Editing: replaces all that came after ✕", elem_id="edited", **chip)
-            self.dated = gr.Button(elem_id="dated", **chip)
-            self.unkept = gr.Button("Not remembered ✕", elem_id="unkept", **chip)
+            chip: dict[str, Any] = {"size": "sm", "min_width": 0, "elem_classes": "memoir-chip"}
+            gr.Button("Editing: replaces all that came after ✕", elem_id="edited", **chip)
+            self.dated = gr.Button(visible=False, elem_id="dated", **chip)
+            self.unkept = gr.Button("Not remembered ✕", visible=False, elem_id="unkept", **chip)
         self.go_on = gr.Button(GO_ON, visible=False, size="sm", min_width=90, elem_id="go-on")
-        self.composer = gr.Textbox(placeholder=ASK, submit_btn=SEND, **look("composer"))
-        self.sent = gr.Textbox(elem_id="sent")
-        self.shown = [self.bubbles, self.composer, self.go_on, self.edited]
+        # Interactive, because Gradio lets nobody write in what is the input of no event.
+        self.composer = gr.Textbox(placeholder=ASK, submit_btn=SEND, interactive=True, **look("composer"))
+        self.shown = [self.bubbles, self.composer, self.go_on]
 
     def show(self, services: Services, persona: Persona | None, chat: Chat | None = None) -> Update:
         """Say with whom an empty chat is, and show the bubbles of a chat; without one they stay as they are."""

@@ -32,10 +32,8 @@ MOST_TITLE = 80
 OPENING = 4
 """The user's turns in which the title of a conversation without one is looked for."""
 
-CHAT_LINKS = (
-    "window.openChat = (chat) => trigger('select', { chat }), window.openMenu = (chat) => trigger('edit', { chat });"
-)
-"""Lets screen.js open a chat of the list without loading the page anew, and its menu."""
+OPEN_MENU = "window.openMenu = (chat) => trigger('edit', { chat });"
+"""Lets screen.js open the menu of a chat."""
 
 
 class ChatList:
@@ -60,7 +58,7 @@ class ChatList:
                 hide = gr.Button("Remove from the list", size="sm", elem_id="chat-hide")
                 forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
             self.confirm = Confirm("chat-forget", size="sm", min_width=80)
-        self.list = gr.HTML(padding=False, js_on_load=CHAT_LINKS, elem_id="past-chats")
+        self.list = gr.HTML(padding=False, js_on_load=OPEN_MENU, elem_id="past-chats")
         self.shown = [self.list, self.search]
         closed, asked = [self.list, self.menu], [self.ways, *self.confirm.outputs]
         self.search.change(self.show, [chat, self.search], self.list, trigger_mode="always_last", **PRIVATE)

@@ -1,5 +1,6 @@
 """The Chat tab: talk with a persona, see what each answer relies on, and how it was found."""
 
+from asyncio import to_thread
 from functools import partial
 from urllib.parse import urlencode
 
@@ -9,7 +10,7 @@ from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.tab import messages
 from graph.tab.answering import Answering
-from graph.tab.chat_box import SEND_COMPOSED, ChatBox, RememberedPanel
+from graph.tab.chat_box import ChatBox, RememberedPanel
 from graph.tab.chat_list import ChatList
 from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, resume, without_forgotten
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_last_sources, render_sources_of
@@ -68,7 +69,7 @@ class ChatTab:
                         self.imports = ImportPanel(self.bank, self.indexer, lambda: own_assistant(self.bank))
                 with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
                     with gr.Row(elem_classes="memoir-place"):
-                        self.place = gr.HTML(js_on_load=messages.EDIT_MESSAGE, **look("place"))
+                        self.place = gr.HTML(js_on_load=messages.ASK_SERVER, **look("place"))
                         self.own = gr.Button(**look("own"))
                     self.box = ChatBox()
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
@@ -99,16 +100,17 @@ class ChatTab:
         self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
     def _connect(self, page: gr.Blocks, tab: gr.Tab, answering: Answering) -> None:
-        shown = [self.chat, self.sources, self.place, *self.box.shown, *self.chats.shown, *self.trace.outputs]
-        fresh = [self.as_of, self.forgetful, *self.box.suggestions, *shown]
+        # The chat is first: once it is another one, what changes of the last is no longer sent.
+        beside = [*self.chats.shown, *self.trace.outputs, self.timer]
+        shown = [self.chat, self.sources, self.place, *self.box.shown, *beside]
+        fresh = [*shown, self.as_of, self.forgetful, *self.box.suggestions]
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
-        opened = [self.persona, self.proactive, self.chats.apart, self.timer, *ways_in, *fresh]
+        opened = [*fresh, self.persona, self.proactive, self.chats.apart, *ways_in]
         # The only one: of two whose answers cross, Gradio's page may close the stream before it has heard the second.
         loaded = page.load(self.open_page, None, [*opened, self.encoder.choice, *self.model.described], **PRIVATE)
         self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
         self.own.click(self.open_own, self.chat, opened, **PRIVATE)
-        chosen = self.chats.list.select(self.open_past_chat, self.chat, opened, **PRIVATE)
         tab.select(self.refresh, [self.chat, self.trace.answer, self.chats.search], fresh, **PRIVATE)
         self.chats.deleted.change(self.leave_chat, [self.chat, self.chats.deleted], fresh, **PRIVATE)
         self.sources.select(self.show_sources, self.chat, self.sources, **PRIVATE)
@@ -120,7 +122,6 @@ class ChatTab:
         created.then(None, js="() => window.showChat()")
         self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
         self.chats.apart.input(self.keep_apart, [self.chat, self.chats.apart], None, **PRIVATE)
-        self.chats.new_chat.click(self.start_chat, [self.chat, self.as_of], fresh, **PRIVATE)
         self.at_end.click(self.find_last_day, self.chat, self.as_of, **PRIVATE)
         explained = [self.date_note, self.box.dated]
         self.as_of.change(self.explain_date, [self.chat, self.as_of], explained, trigger_mode="always_last", **PRIVATE)
@@ -129,29 +130,29 @@ class ChatTab:
         self.box.unkept.click(lambda: False, None, self.forgetful, **PRIVATE)
         self.timer.tick(self.show_indexing, self.chat, [self.indexing, self.timer], **PRIVATE)
         as_chosen = [self.chat, self.as_of, self.forgetful, self.model.name, self.model.quantization]
-        sent, answered = [self.box.sent, *as_chosen], [self.timer, *shown]
-        # One queue, so that what is forgotten while it is asked again is not forgotten first.
-        in_turn = {"concurrency_limit": 4, "concurrency_id": "answer", **PRIVATE}
-        # With the default "once", a page drops what is sent until it has seen the last answer's end, without a word.
-        at_once = {"trigger_mode": "multiple", **in_turn}
-        taken = [self.box.sent, self.box.composer]
-        composed = self.box.composer.submit(None, self.box.composer, taken, js=SEND_COMPOSED, **PRIVATE)
-        composed.then(answering.answer, sent, answered, **at_once)
-        follow = {"concurrency_limit": None, **PRIVATE}
-        chosen.then(answering.follow, self.chat, answered, **follow)
-        followed = loaded.then(answering.follow, self.chat, answered, **follow)
+        # With the default "once", a page drops what is done until it has seen the end of the last, without a word.
+        at_once = {"trigger_mode": "multiple", "concurrency_limit": None, **PRIVATE}
+        self.box.composer.submit(None, js="() => window.sendMessage()", **PRIVATE)
+        for button in (*self.box.suggestions, self.box.go_on):
+            button.click(None, button, js="(text) => window.sendMessage(text)", **PRIVATE)
+        self.box.bubbles.retry(None, js="() => window.sendAgain()", **PRIVATE)
+        self.box.bubbles.undo(None, js="() => window.takeBack()", **PRIVATE)
+        # What screen.js asks for, one after the other.
+        sent = self.place.submit(answering.take, as_chosen, None, **at_once)
+        undone = self.place.undo(answering.forget_last, self.chat, shown, **at_once)
+        read = self.place.edit(answering.read_message, self.chat, self.box.composer, **at_once)
+        chosen = self.place.select(self.open_listed, [self.chat, self.as_of], opened, **at_once)
+        for asked in (sent, undone, read, chosen):
+            asked.success(None, js="() => window.endTurn(true)")
+            asked.failure(None, js="() => window.endTurn(false)")
+        chosen.success(answering.follow, self.chat, shown, **at_once)
+        sent.success(answering.follow, self.chat, shown, **at_once).failure(None, js="() => window.failAnswer()")
+        followed = loaded.then(answering.follow, self.chat, shown, **at_once)
         offered = followed.then(self.model.offer_first, None, self.welcome.models, **PRIVATE)
         prepared = offered.then(self.assistant.prepare, None, None, **PRIVATE)
         prepared.then(partial(self.box.greet, self.assistant), self.chat, self.box.bubbles, **PRIVATE)
         offer = self.welcome.models
         offer.input(lambda name: name, offer, self.model.name, trigger_mode="always_last", **PRIVATE)
-        for button in (*self.box.suggestions, self.box.go_on):
-            button.click(answering.answer, [button, *as_chosen], answered, **in_turn)
-        editing = [self.chat, self.box.composer, self.box.edited]
-        self.place.edit(answering.edit, self.chat, editing, **PRIVATE)
-        self.box.edited.click(answering.end_edit, self.chat, editing, **PRIVATE)
-        self.box.bubbles.undo(answering.forget_last, self.chat, answered, **in_turn)
-        self.box.bubbles.retry(answering.answer_again, as_chosen, answered, **in_turn)
         # Not with Gradio's `cancels`, which covers the chat with the word "Error".
         self.box.composer.stop(answering.stop, self.chat, self.box.composer, **PRIVATE)
 
@@ -181,9 +182,15 @@ class ChatTab:
         own = own_personas(self.bank)
         return self.open_chat(own[-1].id) if own else self.show_welcome()
 
-    def open_past_chat(self, chat: Chat, event: gr.EventData) -> Update:
-        """Go on with a chat of the list."""
-        chosen = str(event.chat)
+    async def open_listed(self, chat: Chat, as_of: str | None, event: gr.EventData, request: gr.Request) -> Update:
+        """Go on with a chat of the list, or start another with the same persona."""
+        async with self.answering.lock_of(request):  # what changed of the chat before is shown first
+            return await to_thread(self._open_listed, chat, as_of, str(event.opens))
+
+    def _open_listed(self, chat: Chat, as_of: str | None, chosen: str) -> Update:
+        if not chosen:
+            self.learner.close(chat.id)
+            return self._start(_find(self.bank, chat.persona_id), as_of)
         past = find_chat(self.bank, chosen, chat.persona_id)
         if past is None and chosen not in self.answering.running:
             raise MemoirError("This chat was forgotten.")
@@ -234,11 +241,6 @@ class ChatTab:
     def _leave_for(self, chat: Chat, persona_id: int | None, chat_id: str = "") -> Update:
         self.learner.close(chat.id)
         return self.open_chat(persona_id, chat_id)
-
-    def start_chat(self, chat: Chat, as_of: str | None) -> Update:
-        """Start another chat with the same persona."""
-        self.learner.close(chat.id)
-        return self._start(_find(self.bank, chat.persona_id), as_of)
 
     def leave_chat(self, chat: Chat, deleted: str) -> Update:
         """Start another chat if the open one was deleted."""
@@ -303,7 +305,6 @@ class ChatTab:
             **self.box.show(self.assistant.services, persona, chat),
             self.box.composer: messages.ready(),
             self.box.go_on: gr.Button(visible=False),
-            self.box.edited: gr.Button(visible=False),
             self.chat: chat,
             self.as_of: as_of,
             self.forgetful: False,
@@ -315,9 +316,8 @@ class ChatTab:
 
     def _where(self, chat: Chat) -> Update:
         """Keep the chat in the page's address once it has begun, and in the list of chats."""
-        past = find_chat(self.bank, chat.id, chat.persona_id)
-        begun = {"chat": chat.id} if past or chat.id in self.answering.running else {}
-        address = {**begun, "persona": chat.persona_id}
+        has_begun = find_chat(self.bank, chat.id, chat.persona_id) or chat.id in self.answering.running
+        address = {**({"chat": chat.id} if has_begun else {}), "persona": chat.persona_id}
         persona = _find(self.bank, chat.persona_id)
         return {
             self.place: render("chat_place.html", place=urlencode(address), chat=chat.id, persona=persona),

@@ -20,8 +20,8 @@ WITHOUT_MODEL, NOTE = "Answered without the chat model", "Note"
 OTHER_SCRIPT = TEXTS["notices"]["other_script"]
 """Said once in a chat in whose letters the encoder knows no words."""
 
-EDIT_MESSAGE = "window.editMessage = (message) => trigger('edit', { message });"
-"""Lets screen.js ask for the nth message of the user to be edited."""
+ASK_SERVER = "window.askServer = trigger;"
+"""Lets screen.js send a message, take the last back, read one to be edited, and open a chat."""
 
 GO_ON = "Go on"
 """Offered under a reply that was cut; a click sends it."""
@@ -30,6 +30,7 @@ STATUS = TEXTS["status"]
 """What is being done after some nodes, as the chat shows it."""
 
 STILL_ANSWERING = "An answer is still being written. Your message is kept; send it once the answer is there."
+CHAT_CHANGED = "This chat has changed meanwhile. Your message is kept; look at the chat, and send it again."
 LOADING_MODEL = "Loading the chat model…"
 
 SHOWN = 200
