@@ -201,8 +201,10 @@ let line = Promise.resolve(), resolveTurn = null;
 const waiting = []; // the names of the events that stand in line
 const isOpening = () => waiting.includes("select");
 
-// Resolves to whether the server did it. What is to be done in a chat that could not be opened is not.
+// Resolves to whether the server did it. What is to be done in a chat that could not be opened is not, nor twice what is
+// pressed twice.
 const standInLine = (event, detail) => {
+  if (event !== "select" && waiting.includes(event)) return Promise.resolve(false);
   const isFirst = !waiting.length;
   waiting.push(event);
   const turn = line.then((isDone) => (isFirst || isDone || event === "select") && new Promise((resolve) => {
@@ -293,7 +295,7 @@ window.sendMessage = (chosen) => {
 };
 
 // Without a text, a message takes the place of itself.
-window.sendAgain = () => waiting.length || send("", userRows().length - 1);
+window.sendAgain = () => isOpening() || send("", userRows().length - 1);
 
 // The server gave back the text of a message that it could not answer; what it edits may still be there.
 window.failAnswer = () => setTimeout(() => {
@@ -304,7 +306,7 @@ window.failAnswer = () => setTimeout(() => {
 const userRows = () => [...document.querySelectorAll("#chat .user-row")];
 
 const fetchMessage = async (event, message) => {
-  const isDone = !waiting.length && (await standInLine(event, { message }));
+  const isDone = !isOpening() && (await standInLine(event, { message }));
   if (isDone) write(composer().value, message);
   if (!isDone || !isOpening()) return;
   keepDraft(place, composer().value, message);
