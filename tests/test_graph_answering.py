@@ -73,6 +73,19 @@ def test_a_message_follows_an_answer_of_which_the_page_has_not_heard(answering: 
     assert said == ["My locker code is 5528.", "I adopted a greyhound."]
 
 
+def test_a_chat_that_is_opened_before_an_answer_ends_shows_it(answering: Answering, before: Chat) -> None:
+    async def open_at_the_end() -> list[str]:
+        await send(answering, before, "My locker code is 5528.")
+        opened = answering.ended[before.id].give_chat()
+        answering.page.state_holder[WINDOW][answering.chat._id] = opened
+        told = [update async for update in answering.follow(opened, PAGE)]
+        heard = told[0][answering.chat]
+        assert [update async for update in answering.follow(heard, PAGE)] == told[-1:]  # nothing more
+        return [bubble.text for bubble in heard.bubbles if bubble.role == "user"]
+
+    assert asyncio.run(open_at_the_end()) == ["My locker code is 5528."]
+
+
 def test_a_message_is_refused_if_the_page_shows_another_chat_or_what_it_edits_is_gone(
     answering: Answering, before: Chat
 ) -> None:

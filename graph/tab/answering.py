@@ -81,7 +81,7 @@ class Answering:
         chat = replace(chat, edited=None if edited is None else places[edited])
         text = text or chat.bubbles[chat.edited or 0].text
         held = self.page.state_holder[request.session_hash or ""][self.chat._id]
-        running = self.running[chat.id] = Running(chat, held, text)
+        running = self.running[chat.id] = Running(chat, [held], text)
         updates = self._answer(running, (as_of, forgetful, model_name, quantization))
         running.task = asyncio.create_task(running.write(updates, self.assistant.services.bank))
 
@@ -94,9 +94,8 @@ class Answering:
 
         An answer that ended before the page could hear of it is all there.
         """
-        ended = self.ended.get(chat.id)
-        unheard = ended if ended is not None and ended.held is chat else None
-        running, sent, lock = self.running.get(chat.id, unheard), Update(), self.lock_of(request)
+        running = self.running.get(chat.id) or self._unheard_end(chat)
+        sent, lock = Update(), self.lock_of(request)
         state = self.page.state_holder[request.session_hash or ""]
         while (
             running is not None and self.running.get(chat.id) in (None, running) and state[self.chat._id].id == chat.id
@@ -205,17 +204,22 @@ class Answering:
         running.show({self.box.composer: messages.stopping()})
         return UNCHANGED
 
+    def _unheard_end(self, chat: Chat) -> Running | None:
+        """The last answer of a chat, if the page that holds the chat has not heard of its end."""
+        ended = self.ended.get(chat.id)
+        return ended if ended and any(held is chat for held in ended.held) else None
+
     async def _end_check(self, chat: Chat) -> Chat:
         """The chat after its last reply: if that is only compared with the memories, this ends.
 
         A page that had not heard of the end sends the chat as it was before.
         """
-        running, ended = self.running.get(chat.id), self.ended.get(chat.id)
+        running, ended = self.running.get(chat.id), self._unheard_end(chat)
         if running is not None and running.is_checked and running.task is not None:
             running.stop.set()
             await asyncio.wait((running.task,))
             ended = running
-        elif running is not None or ended is None or ended.held is not chat:
+        elif running is not None or ended is None:
             return chat
         kept: Chat = ended.shown.get(self.chat, chat)
         return kept

@@ -299,7 +299,7 @@ class ChatTab:
     def _start(self, persona: Persona | None, as_of: str | None, chat_id: str = "") -> Update:
         past = find_chat(self.bank, chat_id, persona.id) if persona else None
         running = self.answering.running.get(chat_id)
-        begun = running.chat if running else resume(self.bank, past) if past else None
+        begun = running.give_chat() if running else resume(self.bank, past) if past else None
         chat = begun or open_new(self.bank, persona, as_of)
         return {
             **self.box.show(self.assistant.services, persona, chat),

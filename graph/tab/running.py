@@ -14,13 +14,13 @@ from memory.tab.parts import Update
 class Running:
     """The answer, and how far it is.
 
-    `chat` is the chat before it, and `held` what the page holds until it has heard of the end; `text` is the message,
+    `chat` is the chat before it, and `held` what pages hold until they have heard of the end; `text` is the message,
     `shown` what a page shows of it now; `changed` is set when that changes. Once all is there and only compared with
     the memories, it `is_checked`.
     """
 
     chat: Chat
-    held: Chat
+    held: list[Chat]
     text: str
     shown: Update = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -36,6 +36,11 @@ class Running:
                     self.show(update)
         finally:
             asyncio.get_running_loop().call_soon(self.notify)  # once the task is done
+
+    def give_chat(self) -> Chat:
+        """Return the chat before the answer, which a page holds until it has heard of the end."""
+        self.held.append(self.chat)
+        return self.chat
 
     def show(self, update: Update) -> None:
         """Show an update to the pages that follow."""
