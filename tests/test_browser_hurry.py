@@ -150,33 +150,6 @@ def test_undo_with_nothing_sent_does_nothing(screen: Screen) -> None:
         composer.fill("")
 
 
-STOP_AT_ONCE = """new MutationObserver((changes, observer) => {
-  const stop = document.querySelector("#composer .stop-button");
-  if (!stop) return;
-  observer.disconnect();
-  window.stopped = (window.stopped ?? 0) + 1;
-  stop.click();
-}).observe(document.querySelector("#composer"), { childList: true, subtree: true })"""
-"""Clicks Stop as soon as it is there."""
-
-
-def test_stop_at_once_after_sending_keeps_the_message_and_the_next_is_answered(screen: Screen) -> None:
-    screen.make_persona("Ulf")
-    page, composer = screen.page, screen.page.locator("#composer textarea")
-    for number, text in enumerate((BEES, ALLOTMENT), 1):
-        page.evaluate(STOP_AT_ONCE)
-        hurry(screen, ("type", text), ("press", "Enter"))
-        page.wait_for_function("number => window.stopped === number", arg=number)
-        expect(page.locator("#chat .bot.message")).to_have_count(number)  # the answer, or that there is none
-        expect(page.locator("#composer .submit-button")).to_be_visible(timeout=SLOW)
-        expect(page.locator("#composer .stop-button")).to_have_count(0)
-        expect(composer).to_have_value("")
-    hurry(screen, ("type", KAYAK), ("press", "Enter"))
-    expect(said(screen)).to_have_text(words(BEES, ALLOTMENT, KAYAK))
-    expect(page.locator("#chat .bot.message")).to_have_count(3)
-    expect(page.locator("#composer .submit-button")).to_be_visible(timeout=SLOW)
-
-
 def test_the_draft_of_an_edit_comes_back_as_that_edit(screen: Screen) -> None:
     bees, allotment = begin_two_chats(screen, "Xan")
     page, composer, edited = screen.page, screen.page.locator("#composer textarea"), screen.page.locator("#edited")

@@ -305,6 +305,37 @@ def test_an_answer_is_stopped_and_what_was_said_is_kept(app: App, screen: Screen
     assert [text for text in said if "what you have told me" in text]
 
 
+CLICK_STOP = """new MutationObserver((_, observer) => {
+  const stop = document.querySelector("#composer .stop-button");
+  if (stop) observer.disconnect();
+  stop?.click();
+}).observe(document.querySelector("#composer"), { childList: true, subtree: true })"""
+"""Clicks Stop as soon as it is there."""
+
+
+@pytest.mark.slow
+def test_stop_at_once_after_sending_keeps_the_message_and_the_next_is_answered(screen: Screen) -> None:
+    def answer_questions(request: dict) -> str | Half:
+        return read(request) if QUESTION in request["messages"][-1]["content"] else Half("", "stall")
+
+    screen.make_persona("Ulf")
+    composer, chat = screen.page.locator("#composer textarea"), screen.page.locator("#chat")
+    with ChatServer(answer_questions) as server:
+        choose(screen, server.model())
+        screen.page.evaluate(CLICK_STOP)
+        composer.fill("I keep seven hives behind the shed.")
+        composer.press("Enter")
+        expect(chat).to_contain_text("Your message is kept.")
+        expect(screen.page.locator("#composer .submit-button")).to_be_visible()
+        expect(screen.page.locator("#composer .stop-button")).to_have_count(0)
+        expect(composer).to_have_value("")
+        composer.fill(QUESTION)
+        composer.press("Enter")
+        expect(chat.locator(".user.message")).to_have_count(2)
+        expect(chat.locator(".bot.message")).to_have_count(2)
+        expect(screen.page.locator("#composer .submit-button")).to_be_visible(timeout=SLOW)
+
+
 @pytest.mark.slow
 def test_whoever_stops_a_second_answer_keeps_the_first(app: App, screen: Screen) -> None:
     def one_answer(request: dict) -> str | Half:

@@ -96,24 +96,28 @@ def test_a_message_is_refused_if_the_page_shows_another_chat_or_what_it_edits_is
     assert answering.assistant.services.bank.memories(before.persona_id) == []
 
 
-def test_what_changed_of_a_chat_is_sent_before_the_page_is_given_another(answering: Answering, before: Chat) -> None:
+def test_what_changed_of_a_chat_is_sent_before_the_page_is_given_another_and_not_after(
+    answering: Answering, before: Chat
+) -> None:
+    other = replace(before, id="another")
+
     async def open_while_sending() -> list[str]:
         await send(answering, before, "My locker code is 5528.")
-        answering.running[before.id] = answering.ended[before.id]
+        running = answering.running[before.id] = answering.ended[before.id]
         sending, done = answering.follow(before, PAGE), []
 
-        async def open_another() -> None:
-            async with answering.lock_of(PAGE):
-                done.append("another")
+        async def open_other() -> None:
+            await answering.give(before, lambda: {answering.chat: other}, PAGE)
+            done.append("another")
 
-        assert await anext(sending)
-        opening = asyncio.create_task(open_another())
+        assert answering.chat in await anext(sending)
+        opening = asyncio.create_task(open_other())
         await asyncio.sleep(0.01)
         done.append("sent")
-        del answering.running[before.id]
-        async for _ in sending:
-            pass
+        running.show({answering.chat: before})
+        following = asyncio.create_task(anext(sending))  # waits behind the opening, and sends no more
         await opening
+        assert answering.chat not in await following
         return done
 
     assert asyncio.run(open_while_sending()) == ["sent", "another"]

@@ -89,6 +89,14 @@ class Answering:
         """Held while what changed of a chat is sent to a page, and while the page is given another chat."""
         return self.sending.setdefault(request.session_hash or "", asyncio.Lock())
 
+    async def give(self, chat: Chat, show_other: Callable[[], Update], request: gr.Request) -> Update:
+        """Give a page another chat, once what changed of this one is sent; nothing of this one is sent after."""
+        async with self.lock_of(request):
+            shown = await to_thread(show_other)
+            # Gradio does this too, but later: meanwhile, `follow` could go on with the chat before.
+            self.page.state_holder[request.session_hash or ""][self.chat._id] = shown.get(self.chat, chat)
+            return shown
+
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
         """Yield what changes of a chat that is being answered until all is there, or the page shows another chat.
 

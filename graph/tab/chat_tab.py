@@ -1,6 +1,5 @@
 """The Chat tab: talk with a persona, see what each answer relies on, and how it was found."""
 
-from asyncio import to_thread
 from functools import partial
 from urllib.parse import urlencode
 
@@ -100,7 +99,6 @@ class ChatTab:
         self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
     def _connect(self, page: gr.Blocks, tab: gr.Tab, answering: Answering) -> None:
-        # The chat is first: once it is another one, what changes of the last is no longer sent.
         beside = [*self.chats.shown, *self.trace.outputs, self.timer]
         shown = [self.chat, self.sources, self.place, *self.box.shown, *beside]
         fresh = [*shown, self.as_of, self.forgetful, *self.box.suggestions]
@@ -184,8 +182,8 @@ class ChatTab:
 
     async def open_listed(self, chat: Chat, as_of: str | None, event: gr.EventData, request: gr.Request) -> Update:
         """Go on with a chat of the list, or start another with the same persona."""
-        async with self.answering.lock_of(request):  # what changed of the chat before is shown first
-            return await to_thread(self._open_listed, chat, as_of, str(event.opens))
+        show_other = partial(self._open_listed, chat, as_of, str(event.opens))
+        return await self.answering.give(chat, show_other, request)
 
     def _open_listed(self, chat: Chat, as_of: str | None, chosen: str) -> Update:
         if not chosen:
