@@ -98,10 +98,7 @@ class Answering:
             return shown
 
     async def follow(self, chat: Chat, request: gr.Request) -> AsyncIterator[Update]:
-        """Yield what changes of a chat that is being answered until all is there, or the page shows another chat.
-
-        An answer that ended before the page could hear of it is all there.
-        """
+        """Yield what changes of a chat that is answered, or just was, until all is there or the page shows another."""
         running = self.running.get(chat.id) or self._unheard_end(chat)
         sent, lock = Update(), self.lock_of(request)
         state = self.page.state_holder[request.session_hash or ""]
