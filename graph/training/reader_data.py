@@ -32,6 +32,9 @@ PLAIN, OF_SEVERAL_LINES = "plain_questions.jsonl", "questions_of_several_lines.j
 HELD_OUT_EVERY = 10
 """Every tenth chat is held out."""
 
+OF_OTHERS = 4
+"""Lines that ended other plans, beside those told after a plan."""
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -168,14 +171,23 @@ def yes_or_no_of(chat: Chat, questions: Sequence[Mapping[str, Any]]) -> Iterator
 
 
 def plans(*, held_out: bool) -> list[list[Example]]:
-    """Plans, each in the place of a question, with the lines told after it; every tenth plan is held out."""
+    """Plans, each in the place of a question, with the lines told after it; every tenth plan is held out.
+
+    What ended other plans leaves it as it is.
+    """
     later: dict[str, list[Example]] = defaultdict(list)
     for n, row in enumerate(read_rows("plans.jsonl")):
         chance = random.Random(n)
         said_on = date(2020, 1, 1) + timedelta(days=chance.randrange(3650))
         asked_on, line = said_on + timedelta(days=chance.randrange(30)), Line(row["later"], "You", said_on)
         later[row["plan"]].append(Example(row["plan"], asked_on, line, None, holds=row["holds"]))
-    return [lines for n, lines in enumerate(later.values()) if (n % HELD_OUT_EVERY == 0) == held_out]
+    groups = [lines for n, lines in enumerate(later.values()) if (n % HELD_OUT_EVERY == 0) == held_out]
+    ending = [example.line for lines in groups for example in lines if not example.holds]
+    for number, lines in enumerate(groups):
+        own = [example.line for example in lines]
+        for line in random.Random(number).sample([line for line in ending if line not in own], OF_OTHERS):
+            lines.append(replace(lines[0], line=line, holds=True))
+    return groups
 
 
 def _example(pair: Mapping[str, Any], line: Line, asked_on: date) -> Example:
