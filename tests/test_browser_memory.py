@@ -249,7 +249,7 @@ def test_what_was_forgotten_leaves_the_open_chat_with_its_source(screen: Screen)
 
 def test_a_memory_is_edited_pinned_and_all_of_it_undone(screen: Screen) -> None:
     table, page = screen.memory(), screen.page
-    table.locator("[data-memory]").last.click()
+    table.locator("[data-memory]").nth(25).click()
     expect(page.locator("#memory-detail .memoir-quote")).to_be_in_viewport()
     page.locator("#memory-search textarea, #memory-search input").fill("paper conservator")
     expect(page.locator("#memory-where")).to_contain_text("found", timeout=SLOW)

@@ -58,6 +58,7 @@ document.addEventListener("click", (event) => {
   if (!row) return;
   document.querySelectorAll("#memory-list [aria-current]").forEach((other) => other.removeAttribute("aria-current"));
   row.setAttribute("aria-current", "true");
+  document.querySelector("#memory-side").scrollTop = 0;
   window.openMemory(row.dataset.memory);
 });
 

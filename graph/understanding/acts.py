@@ -37,6 +37,9 @@ ASKING = frozenset("who_am_i asks tells_and_asks".split())
 MAY = 0.1
 """Probability of telling, or of asking, from which a sentence may be meant so."""
 
+MET = 0.5
+"""Probability from which news is met as such: a wrong reaction is worse than none. A call for help needs less."""
+
 HARDLY = 0.02
 """Probability of telling below which a sentence surely tells nothing: of 1,000 that tell one, of 100 questions 98. With
 a question mark, `MAY` is enough."""
@@ -88,7 +91,10 @@ def _said(sentence: str, likely: Array, telling: float, asking: float) -> Said:
     if not minilm.reads(sentence):
         return Said("asks" if marked else "tells", asks=marked, tells=not marked)
     asks, tells = marked or bool(asking >= MAY), bool(telling >= MAY)
-    return Said(ACTS[likely.argmax()], asks, tells, bool(telling < (MAY if marked else HARDLY)))
+    act = ACTS[likely.argmax()]
+    if act in NEWS and act != CRISIS and likely.max() < MET:
+        act = "tells"
+    return Said(act, asks, tells, bool(telling < (MAY if marked else HARDLY)))
 
 
 _IS_TELLING, _IS_ASKING = (np.array([act in acts for act in ACTS], np.float32) for acts in (TELLING, ASKING))
