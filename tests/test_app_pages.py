@@ -49,8 +49,8 @@ def component_part(kind: str, value: object) -> list[dict[str, object]]:
 def sending_event(program: Program) -> dict:
     """The event that sends a message."""
     config = program.http.get("/config").json()
-    (sent,) = (c["id"] for c in config["components"] if c["props"].get("elem_id") == "sent")
-    return next(e for e in config["dependencies"] if sent in e["inputs"])
+    (place,) = (c["id"] for c in config["components"] if c["props"].get("elem_id") == "place")
+    return next(e for e in config["dependencies"] if [place, "submit"] in e["targets"])
 
 
 def send_parts(program: Program, stop: threading.Event) -> None:

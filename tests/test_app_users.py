@@ -271,7 +271,7 @@ def test_no_event_tells_a_user_whether_a_path_of_the_server_exists(app: App, ben
         heard = []
         for event in ben.events():
             parts = {names.get(number) for number in (*event["inputs"], *(number for number, _ in event["targets"]))}
-            if parts & {"sent", "encoder"} and event["inputs"]:
+            if parts & {"place", "encoder"} and event["inputs"]:
                 session = f"{path}-{event['id']}"
                 if ben.join(event["id"], [f"gguf:{path}"] * len(event["inputs"]), session):
                     lines = ben.hear(session).splitlines()
