@@ -71,6 +71,13 @@ def corrected(text, message):
             "no, it's the 14th",
             "The ferry leaves on the 14th of March from Larne",
         ),
+        (
+            "The exam is on Friday the 4th of December at noon.",
+            "no, the 5th",
+            "The exam is on the 5th of December at noon.",
+        ),
+        ("The exam is on Friday the 4th at noon.", "no, it's the 5th", "The exam is on the 5th at noon."),
+        ("The 2nd exam is on 3 May.", "no, it's the 4th", "The 2nd exam is on the 4th May."),
         ("The ferry leaves on the 11th of March from Larne", "no, that's wrong, I told you Ana's talk is at 12", None),
         ("Ana expects twins in march!", "sorry, i meant april not march for the twins", "Ana expects twins in april!"),
     ],
@@ -112,7 +119,6 @@ def test_where_it_is_not_clear_what_is_meant_nothing_is_changed(text, message):
         ("please forget where the key is", "where the key is"),
         ("forget my tortoise", "my tortoise"),
         ("forget about the kayak please", "the kayak"),
-        ("delete everything about the kayak", "the kayak"),
     ],
 )
 def test_a_retraction_is_heard(message, what):

@@ -189,7 +189,7 @@ def _replace_same_kind(right: str, memory: Memory) -> str:
     times = times_in(text, anchor)
     bare = _FORMS["before_time"].sub("", right)
     for kind in filter(lambda kind: kind.fullmatch(bare), _PARTS_OF_TIME):
-        parts = list(kind.finditer(text))
+        parts = [m for m in kind.finditer(text) if any(t.start < m.end() and m.start() < t.end for t in times)]
         if len(parts) == 1:
             return text[: parts[0].start()] + bare + text[parts[0].end() :]
     new = times_in(right, anchor)
