@@ -46,6 +46,7 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
     outcome.note = "a turn takes {:.2f} s at the median, {:.2f} s at p99, {:.2f} s at most".format(*times)
     if times[1] > P99_SECONDS:
         outcome.fault("slow", outcome.note)
+    kill.note_idle(outcome)
     yield outcome
 
 

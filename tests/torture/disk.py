@@ -10,7 +10,7 @@ from random import Random
 
 from memory.errors import MemoirError
 from support.small_disk import NoDisk, leave_free, small_disk
-from tests.torture.kill import KILLS_PER_BANK, KINDS, VICTIMS, check
+from tests.torture.kill import KILLS_PER_BANK, KINDS, VICTIMS, check, note_idle
 from tests.torture.outcome import Outcome
 from tests.torture.processes import Report, kill_after
 
@@ -42,6 +42,7 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
                 outcome.skipped = str(reason)
             if outcome.skipped or time.monotonic() >= ends:
                 break
+        note_idle(outcome)
         yield outcome
 
 

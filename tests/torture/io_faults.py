@@ -20,7 +20,7 @@ from random import Random
 
 from memory.errors import MemoirError
 from support.bad_input import ROOT
-from tests.torture.kill import KILLS_PER_BANK, KINDS, VICTIMS, check
+from tests.torture.kill import KILLS_PER_BANK, KINDS, VICTIMS, check, note_idle
 from tests.torture.outcome import Outcome
 from tests.torture.processes import Report, kill_after
 
@@ -113,6 +113,7 @@ def run_here(seconds: float, chance: Random, fail: Callable[[int, int], None], f
                     check(victim, [each for each in finished if each != "told"], outcome)
             if time.monotonic() >= ends:
                 break
+        note_idle(outcome)
         yield outcome
 
 

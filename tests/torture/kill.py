@@ -36,7 +36,7 @@ KILLS_PER_BANK = 30
 LONGEST = 0.5
 """Seconds after which a process is killed at the latest."""
 
-KINDS = ("lost", "double", "half", "residue", "corrupt", "uncaught")
+KINDS = ("lost", "double", "half", "residue", "corrupt", "uncaught", "idle")
 
 
 class Victim(Protocol):
@@ -76,9 +76,10 @@ class Chat:
 
     def work(self, report: Report) -> None:
         parts = self.services()
-        report("ready")
-        for n in count(max(self.acknowledged, default=-1) + 1):
+        for n in count(first := max(self.acknowledged, default=-1) + 1):
             self.say(parts, n)
+            if n == first:  # it loads what the others need, and takes longer than a process is left
+                report("ready")
             report(n)
             indexer.embed_pending(self.bank, parts.searcher.embedder)
 
@@ -293,12 +294,19 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
                     check(victim, finished, outcome)
             if time.monotonic() >= ends:
                 break
+        note_idle(outcome)
         yield outcome
 
 
 def moment(chance: Random) -> float:
     """How long the work may go on; most of these times are short, for most work is."""
     return LONGEST * chance.random() ** 2
+
+
+def note_idle(outcome: Outcome) -> None:
+    """Count it as a fault if nothing at all was acknowledged: nothing could be lost then."""
+    if not (outcome.done["acks"] or outcome.skipped):
+        outcome.fault("idle", "nothing was acknowledged")
 
 
 def check(victim: Victim, finished: list[Any], outcome: Outcome) -> None:
