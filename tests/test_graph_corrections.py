@@ -40,6 +40,9 @@ def corrected(text, message):
         ("I moved to Lisbon.", "I meant I moved to Porto.", "I moved to Porto."),
         ("My sister is called Ana.", "Actually, it's Anna", "My sister is called Anna."),
         ("I have 3 cats.", "oops, 4", "I have 4 cats."),
+        ("The sweep comes on Friday at 4.", "no, it's at 5", "The sweep comes on Friday at 5."),
+        ("My brother Kevin is 22 and at college.", "Kevin is 23, not 22", "My brother Kevin is 23 and at college."),
+        ("My eye test is on Friday the 4th of December.", "no, Tuesday", "My eye test is on Tuesday."),
         (
             "Lia can't have sesame. We go to the aquarium on Sunday. Fun!",
             "no, I meant we go to the zoo on Sunday",

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import product
 from typing import TYPE_CHECKING
 
 from graph.language.patterns import phrasing_list, phrasings
@@ -187,19 +188,18 @@ def _replace_same_kind(right: str, memory: Memory) -> str:
     """
     text, anchor = memory.text, memory.said_at
     times = times_in(text, anchor)
-    bare = _FORMS["before_time"].sub("", right)
-    for kind in filter(lambda kind: kind.fullmatch(bare), _PARTS_OF_TIME):
-        parts = [m for m in kind.finditer(text) if any(t.start < m.end() and m.start() < t.end for t in times)]
-        if len(parts) == 1:
-            return text[: parts[0].start()] + bare + text[parts[0].end() :]
+    for kind, part in product(_PARTS_OF_TIME, (right, _FORMS["before_time"].sub("", right))):
+        places = [m for m in kind.finditer(text) if any(t.start < m.end() and m.start() < t.end for t in times)]
+        if kind.fullmatch(part) and len(places) == 1:
+            return text[: places[0].start()] + part + text[places[0].end() :]
     new = times_in(right, anchor)
     if new and _is_about(text, new[0].text, right):
         return text[: times[0].start] + new[0].text + text[times[0].end :] if len(times) == 1 else ""
     for kind in (_NUMBER, _NAME):
-        part = kind.search(f" {right}")  # a name at the beginning is one here
+        value = kind.search(f" {right}")  # a name at the beginning is one here
         places = [m for m in kind.finditer(text) if not any(t.start < m.end() and m.start() < t.end for t in times)]
-        if part and _is_about(text, part[0], right) and len(places) == 1:
-            return text[: places[0].start()] + part[0].strip() + text[places[0].end() :]
+        if value and _is_about(text, value[0], right) and len(places) == 1:
+            return text[: places[0].start()] + value[0].strip() + text[places[0].end() :]
     return ""
 
 

@@ -130,9 +130,9 @@ def answer(reader_input: ReaderInput) -> Reading:
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
     notes = listing.prefer_counted(listed, notes) if listed is not None and not is_of_one else notes
     notes = _put_current_first(notes, parsed, evidence, reader_input) if not asks_of_past(own) else notes
-    # A turn of June may be about February: a time that some hit is of is not outside the known time.
+    # A turn of June may be about February: a time that some hit is of, or one to come, is not outside the known time.
     is_of_then = any(moment_of(hit.memory) and is_of_time(hit.memory, time.span) for time in window for hit in hits)
-    known = None if is_of_then else _known_until(known_period(services.bank, ask.persona.id), ask.as_of)
+    known = None if is_of_then or is_ahead else _known_until(known_period(services.bank, ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, asked_at=ask.as_of)
     if reading.abstained and days_planned and not parsed.unknown_names:
         listed_plans = plans.list_plans(days_planned, ask)
