@@ -108,9 +108,9 @@ class Note:
 
     `relevance` is the probability that the passage answers the question, with these `words` of it; `sure` is the
     probability that they are the right ones, and `yes` that it says yes, if the question asks yes or no. `by_user`
-    marks the user's own words, `by_persona` what the persona said of itself where it is asked for that, `of_other` what
-    somebody says of themselves who is not asked about, `of_other_time` a passage from another time than the question
-    asks about. `says` is a chat model's note in its own words; `scores` are those of the hit.
+    marks the user's own words, `by_persona` what the persona said of itself where it is asked for that, and `of_other`
+    what somebody says of themselves who is not asked about. `says` is a chat model's note in its own words; `scores`
+    are those of the hit.
     """
 
     memory: Memory
@@ -118,7 +118,6 @@ class Note:
     relevance: float
     dates: tuple[TimeExpression, ...] = ()
     of_other: bool = False
-    of_other_time: bool = False
     words: str = ""
     sure: float = 0.0
     yes: float = 0.0

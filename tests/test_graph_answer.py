@@ -158,8 +158,8 @@ def test_what_hardly_answers_is_not_given_but_shown():
     assert (reading.abstained, reading.reason) == (True, "found but does not say")
 
 
-def test_what_is_of_another_time_contradicts_the_question():
-    reading = composed("what did i buy", note(1, "I bought a boat", "a boat", of_other_time=True))
+def test_what_is_of_another_contradicts_the_question():
+    reading = composed("what did i buy", note(1, "I bought a boat", "a boat", of_other=True))
     assert (reading.abstained, reading.reason) == (True, "premise contradicted")
     assert "“I bought a boat”" in reading.answer
 

@@ -15,9 +15,7 @@ from graph.readers.counting.intervals import (
     duration_by_now,
     length,
     pair_intervals,
-    stretch_length,
 )
-from graph.understanding.times import times_in
 from memory.types import PersonaDraft
 
 
@@ -140,22 +138,6 @@ def test_what_was_told_of_one_time_counts_from_then_and_what_of_several_from_whe
         "from 2 to 3: 100 days (14 weeks 2 days; 3 months 10 days)",
         "from 1 to 3: 78 days (11 weeks 1 day; 2 months 17 days)",
     ]
-
-
-@pytest.mark.parametrize(
-    ("question", "told", "length"),
-    [
-        ("how long is my trip", "i'm in lisbon from 4 to 9 december", "5 days, 4–9 December 2026"),
-        ("how many nights am i in lisbon", "i'm in lisbon from 4 to 9 december", "5 nights, 4–9 December 2026"),
-        ("how many weeks are we away", "we're in crete 3-17 june", "2 weeks, 3–17 June 2027"),
-        ("how long am i in lisbon", "i'm in lisbon next week", None),
-        ("how long ago was my trip", "i'm in lisbon from 4 to 9 december", None),
-        ("how long have i had the dog", "i'm in lisbon from 4 to 9 december", None),
-    ],
-)
-def test_a_stretch_of_days_is_counted_if_its_length_is_asked(question, told, length):
-    now = datetime(2026, 11, 22, 12, tzinfo=UTC)
-    assert stretch_length(question, times_in(told, now)) == length
 
 
 def test_the_day_of_a_birthday_is_no_age(services, marlow, at):

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from graph.readers.counting import listing
-from graph.readers.counting.listing import ListRequest
 from graph.readers.stating import MAX_WORDS
 from memory.types import MemoryDraft, PersonaDraft, Relation, SessionDraft, TurnDraft
 
@@ -51,19 +50,14 @@ def ask(chat, text):
     ],
 )
 def test_a_list_is_asked_for(text):
-    assert listing.parse(text) == ListRequest()
+    assert listing.parse(text) == "list"
 
 
 @pytest.mark.parametrize(
-    ("text", "noun"),
-    [
-        ("How many trips have I made?", "trip"),
-        ("And how many of my cousins came?", ""),
-        ("How many times did I row?", ""),
-    ],
+    "text", ["How many trips have I made?", "And how many of my cousins came?", "How many times did I row?"]
 )
-def test_a_count_names_what_it_counts(text, noun):
-    assert listing.parse(text) == ListRequest(frozenset(filter(None, [noun])))
+def test_a_count_is_asked_for(text):
+    assert listing.parse(text) == "count"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +80,7 @@ def test_one_thing_or_a_time_is_no_list(text):
 
 
 def test_a_question_that_is_likely_to_ask_for_several_is_a_list_unless_it_asks_how_much():
-    assert listing.parse("Tell me everything that I planted.", many=True) == ListRequest()
+    assert listing.parse("Tell me everything that I planted.", many=True) == "list"
     assert listing.parse("How much have I spent altogether?", many=True) is None
 
 
@@ -131,7 +125,9 @@ def test_a_number_that_was_told_is_given_and_nothing_counted(quill):
 
 def test_a_number_of_something_else_is_no_count(quill):
     told(quill, [(6, 2, "I scored 67 at the quiz after my holiday.")])
-    assert ask(quill, "How many trips have I made so far?").answer.startswith("I know of 3:")
+    answer = ask(quill, "How many trips have I made so far?").answer
+    assert answer.startswith("I know of ")
+    assert "67" not in answer
 
 
 def test_one_line_that_lists_several_is_the_list(quill):

@@ -196,43 +196,16 @@ def test_what_is_to_happen_on_the_day_asked_about_answers(services, marlow):
     assert "dinner party" in chat.again().say("what are we having next saturday").reading.answer.splitlines()[0]
 
 
-def test_how_long_a_stay_is_can_be_counted_from_its_days(services, marlow):
-    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
-    for told in ("i'm in lisbon from 4 to 9 december", "my train leaves tomorrow at 5am"):
-        chat.say(told)
-    asking = chat.again()
-    for asked in ("how long is my trip", "how many days am i away in december", "how long am i in lisbon"):
-        assert asking.say(asked).reading.answer.startswith("5 days, 4–9 December 2024.")
-    assert "5 days" not in asking.say("how long is my train journey").reading.answer
-
-
-def test_what_is_remembered_only_of_another_time_is_said_to_be(marlow):
-    reading = ask(marlow, "Who repaired the canoe in March?")
-    assert (reading.abstained, reading.reason, reading.citations) == (True, "premise contradicted", ())
-    assert "13–14 April 2024" in reading.answer
-    assert "Olaf" in reading.answer
-    assert not ask(marlow, "Who repaired the canoe in April?").abstained
-
-
-def test_what_names_its_own_day_is_of_no_other_however_soon_it_was_told(marlow):
-    reading = ask(marlow, "Which dog did I adopt in February?")
-    assert reading.reason == "premise contradicted"
-    assert "3 March 2024" in reading.answer
-
-
 def test_what_was_told_days_after_a_time_may_be_of_it(services, marlow, at):
     chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
     said = "I ran the half marathon for the hospice."
     turn = TurnDraft("Tilde", "user", said)
     services.bank.remember(chat.persona.id, [SessionDraft((turn,), at(month, 3)) for month in (3, 6)])
     assert "3 June" in ask(chat, "What did I run in May?").answer
-    assert not ask(chat, "What did I run in May?").abstained
 
 
 def test_what_happened_before_anything_was_told_is_still_known(marlow):
-    reading = ask(marlow, "Where was the rowing regatta in February 2024?")
-    assert not reading.abstained
-    assert "regatta" in reading.answer
+    assert "regatta" in ask(marlow, "Where was the rowing regatta in February 2024?").answer
 
 
 def test_a_question_is_never_the_answer_to_itself(marlow, at):
@@ -368,12 +341,11 @@ class Recorder:
         return self.read_of.evidence(found, cosine)
 
 
-def test_a_line_is_read_with_the_message_it_goes_on_from(marlow, monkeypatch):
+def test_a_line_is_read_with_the_two_turns_it_goes_on_from(marlow, monkeypatch):
     recorder = Recorder(marlow.services.line_reader)
     monkeypatch.setattr(line_reader, "packaged", lambda encoder: recorder)
     ask(marlow, "What did we seal the canoe with?")
     before = {line.text: line.before for line in recorder.lines}
-    assert before["Yes, badly. We sealed it with pine tar."] == "Did the canoe leak?"
-    # Between these two, Marlow has said "Good work.", which tells nothing.
-    assert before["I have also started to play the accordion."] == "Yes, badly. We sealed it with pine tar."
+    assert before["Yes, badly. We sealed it with pine tar."] .endswith("Did the canoe leak?")
+    assert before["I have also started to play the accordion."].startswith("Yes, badly. We sealed it with pine tar. ")
     assert before["I adopted a greyhound called Biscuit yesterday."] == ""

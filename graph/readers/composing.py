@@ -13,7 +13,7 @@ from graph.state import SUFFICIENT, Citation, Note, Reading, Reason
 from graph.understanding.parts import tells
 from graph.understanding.question import Question
 from graph.understanding.times import day_happened
-from memory.dates.expressions import TimeExpression, describe_span
+from memory.dates.expressions import TimeExpression
 from memory.formatting import format_day
 from memory.search.tokens import terms
 from memory.types import SEMANTIC, TimeSpan
@@ -168,11 +168,9 @@ def why_unanswered(
         return "outside the known time"
     if not notes:
         return "nothing found"
-    if question.unknown_names:
-        return "found but does not say"
     if question.only_time or answers(notes[0]):
         return None
-    if any((note.of_other or note.of_other_time) and note.relevance >= SUFFICIENT for note in notes):
+    if any(note.of_other and note.relevance >= SUFFICIENT for note in notes):
         return "premise contradicted"
     return "found but does not say"
 
@@ -181,12 +179,9 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     if reason == "outside the known time" and known is not None:
         return f"My memories run from {format_day(known.start)} to {format_day(known.end)}."
     if reason == "premise contradicted":
-        best = max((note for note in notes if note.of_other or note.of_other_time), key=lambda note: note.relevance)
-        when = describe_span(best.when) if best.when is not None else format_day(best.memory.said_at)
+        best = max((note for note in notes if note.of_other), key=lambda note: note.relevance)
         quote = clip(best.quote, question, MAX_WORDS // 2)
         origin = "is about someone else" if best.by_user else f"was said by {best.memory.speaker}"
-        if not best.of_other:
-            origin = f"is from {when}"
         return f"The closest thing I remember {origin}: “{quote}”"
     if question.unknown_names:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."

@@ -11,7 +11,7 @@ from graph.language.people import SPEAKER
 from graph.readers import composing, plans
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.counting.intervals import Comparison
-from graph.readers.counting.listing import ListRequest
+from graph.readers.counting.listing import Listed
 from graph.readers.line_reader import Line
 from graph.readers.notes import Evidence, notes_about, take_notes
 from graph.readers.updates import answers, asks_of_past
@@ -28,8 +28,7 @@ from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
 from memory.bank.queries.told import known_period, name_told
 from memory.dates.expressions import TimeExpression
 from memory.embedding import minilm
-from memory.search.tokens import terms
-from memory.types import SEMANTIC, Memory, TimeSpan
+from memory.types import SEMANTIC, TimeSpan
 
 _FORMS = phrasings("question")
 
@@ -113,29 +112,24 @@ def answer(reader_input: ReaderInput) -> Reading:
     compared = intervals.parse(reader_input.message.question.text)
     if compared and (reading := _compare(compared, evidence, reader_input)):
         return reading
-    # Where only a time is asked for, also a vague one rules out all else.
-    sure = bool(window) and all((time.sure or parsed.only_time) and time.relation != "before" for time in window)
-    # What holds for years says nothing of a day ahead for which something is planned.
-    days_planned = planned if sure and is_ahead else []
-    if sure:
-        evidence = _of_time(evidence, window, only_events=bool(days_planned))
+    if parsed.only_time and not any(time.relation == "before" for time in window):
+        of_then = [hit for hit in hits if any(may_tell_of_time(hit.memory, time.span) for time in window)]
+        evidence = replace(evidence, hits=of_then)
     # "Did you write down when the twins are due?" asks a program for what it was told.
     if reader_input.message.small_talk or not is_program(ask.persona):
         evidence = replace(evidence, persona=ask.persona.name)
     notes = take_notes(parsed, evidence)
-    notes = _raise_planned(notes, window) if sure else notes
     if counted := _reckon(own, parsed, reader_input, evidence, notes):
         return counted
     listed = listing.parse(own, many=reader_input.message.classes.asks_many)
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
-    notes = listing.prefer_counted(listed, notes) if listed is not None and not is_of_one else notes
     notes = _put_current_first(notes, parsed, evidence, reader_input) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of, or one to come, is not outside the known time.
     is_of_then = any(moment_of(hit.memory) and is_of_time(hit.memory, time.span) for time in window for hit in hits)
     known = None if is_of_then or is_ahead else _known_until(known_period(services.bank, ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, asked_at=ask.as_of)
-    if reading.abstained and days_planned and not parsed.unknown_names:
-        listed_plans = plans.list_plans(days_planned, ask)
+    if reading.abstained and planned and not parsed.unknown_names:
+        listed_plans = plans.list_plans(planned, ask)
         reading = replace(listed_plans, notes=reading.notes, abstained=True, reason=reading.reason)
     if not minilm.reads(own) or (listed is None and is_of_one):
         return reading
@@ -163,45 +157,20 @@ def _parsed(text: str, reader_input: ReaderInput, times: Sequence[str] = ()) -> 
     return question.parse(text, total, frequency, times)
 
 
-def _of_time(evidence: Evidence, window: Sequence[TimeExpression], *, only_events: bool) -> Evidence:
-    """The evidence with what is of another time marked; with `only_events`, so are facts."""
-
-    def is_of_then(memory: Memory) -> bool:
-        is_left_out = only_events and memory.store in SEMANTIC
-        return not is_left_out and any(may_tell_of_time(memory, time.span) for time in window)
-
-    of_other_time = [hit.memory.id for hit in evidence.hits if not is_of_then(hit.memory)]
-    return replace(evidence, of_other_time=of_other_time, times=[time.text for time in window])
-
-
 def _several(
-    listed: ListRequest | None, parsed: Question, evidence: Evidence, notes: Sequence[Note], reading: Reading
+    listed: Listed | None, parsed: Question, evidence: Evidence, notes: Sequence[Note], reading: Reading
 ) -> Reading | None:
     """The list or count that is asked for, or the facts of one kind that answer, instead of the one `reading`."""
     if listed is None:
         facts = listing.facts_alike(notes)
-        return listing.compose(ListRequest(), parsed, facts, evidence.asked_at) if facts else None
-    if reading.reason not in (None, "found but does not say"):
+        return listing.compose("list", parsed, facts) if facts else None
+    if reading.reason not in (None, "found but does not say") or (listed == "count" and listing.tells_number(notes)):
         return None
-    if listed.counted is not None and not listing.tells_number(notes):
+    if listed == "count":
         # Each line that names one of them counts, although none says how many.
         items = re.sub(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE)
         notes = take_notes(replace(parsed, text=items), evidence)
-    return listing.compose(listed, parsed, notes, evidence.asked_at)
-
-
-def _raise_planned(notes: Sequence[Note], window: Sequence[TimeExpression]) -> tuple[Note, ...]:
-    """The notes; what is to happen on the very days asked about answers with less evidence."""
-
-    def lifted(note: Note) -> Note:
-        event = note.memory.event
-        is_then = event is not None and any(
-            time.span.start <= event.start and event.end <= time.span.end <= time.span.start + plans.A_WEEK
-            for time in window
-        )
-        return replace(note, relevance=max(note.relevance, min(2 * note.relevance, SUFFICIENT))) if is_then else note
-
-    return tuple(lifted(note) for note in notes)
+    return listing.compose(listed, parsed, notes)
 
 
 def _put_current_first(
@@ -239,12 +208,6 @@ def _reckon(
         if each := totals.split_items(totals.without_total(own)):
             return totals.compose_items([take_notes(replace(parsed, text=text), evidence) for text in each])
         return totals.compose(take_notes(replace(parsed, text=totals.without_total(parsed.text)), evidence))
-    if intervals.ASKS_LENGTH.search(own) and not any(
-        answers(note) and intervals.tells_length(note.words) for note in notes
-    ):
-        then = take_notes(replace(parsed, text=intervals.ask_when(parsed.text), expects="time"), evidence)
-        length = _length(own, then[0]) if then and answers(then[0]) else None
-        return composing.derive(f"{length}.", parsed, then[0], evidence.asked_at) if length else None
     # What was told at another time is what they are counted from.
     telling = (note for note in notes if note.relevance >= SUFFICIENT and not note.of_other)
     told = max(telling, key=lambda note: note.relevance, default=None)
@@ -256,12 +219,6 @@ def _reckon(
     elif intervals.ASKS_LASTING.search(own):
         counted = intervals.duration_by_now(own, told.words, told.memory.said_at.date(), evidence.asked_at.date())
     return composing.derive(f"{counted}.", parsed, told, evidence.asked_at) if counted else None
-
-
-def _length(own: str, then: Note) -> str | None:
-    """How long it lasts by the note that says when, if that is about it; a stay somewhere is a trip."""
-    about = frozenset(question.terms_of(intervals.ask_when(own))) - question.ASKING - question.STAYS
-    return intervals.stretch_length(own, then.dates) if about <= frozenset(terms(then.quote)) else None
 
 
 def _age(told: Note, asked_at: datetime, window: Sequence[TimeExpression]) -> str | None:

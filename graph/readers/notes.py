@@ -4,7 +4,6 @@ Chain-of-Note (Yu et al. 2023) in its plainest form. Of every line it is asked w
 which words; relative dates in it are resolved against the day it was said.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,7 +13,6 @@ from graph.language.people import ADDRESSEE, SPEAKER
 from graph.readers.line_reader import Line, LineReader
 from graph.replies.second_person import first_person
 from graph.state import SUFFICIENT, USER, Note
-from graph.understanding.acts import is_marked
 from graph.understanding.parts import tells
 from graph.understanding.question import Question, asks_of_persona
 from graph.understanding.sentences import spans, split
@@ -38,9 +36,6 @@ ALIKE = 0.24
 of a chat is as near to .84 of the questions that the chat answers, and to .12 of another chat's
 (`python -m graph.training.centre`)."""
 
-OF_KIN = 0.9
-"""Share of its evidence that a line about somebody around the user keeps, where only the user is asked about."""
-
 NOTES = 8
 """Most notes on one question."""
 
@@ -54,21 +49,18 @@ PASSAGE = 400
 class Evidence:
     """What notes are taken from: the hits that may be read, best first, and the turns that they come from.
 
-    `of_other_time` are the ids of memories from another time than the question asks about; the words of that time,
-    `times`, are not read. What `persona`, if named, says of themselves answers what is asked about them.
+    What `persona`, if named, says of themselves answers what is asked about them.
     """
 
     hits: Sequence[Hit]
     origins: Origins
     reader: LineReader
     asked_at: datetime
-    of_other_time: Collection[int] = ()
-    times: Sequence[str] = ()
     persona: str = ""
 
 
 def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
-    """Notes on the hits, one for each memory, the likeliest answer first; of other times come last."""
+    """Notes on the hits, one for each memory, the likeliest answer first."""
     if question.only_time:
         return _notes_of_time(evidence)
     # What the persona said tells nothing of the user, unless the user asks for it.
@@ -81,7 +73,9 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
     by_itself = [hit for hit in told if hit.memory.speaker == evidence.persona and hit.memory.store not in SEMANTIC]
     own = by_itself if of_persona else []
     told = (own or told)[:LINES]
-    lines, to_read = [_line(hit.memory, question, evidence.origins) for hit in told], _to_read(question, evidence.times)
+    lines = [_line(hit.memory, question, evidence.origins) for hit in told]
+    # If it asks on from another, that is in its text, and the answer follows.
+    to_read = f"{question.text} {question.answered}".strip()
     if own:
         # As the reader knows those of a user: "You: I was born in Trieste."
         lines, to_read = [replace(line, speaker=USER) for line in lines], first_person(to_read)
@@ -91,8 +85,6 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
     scored: list[tuple[float, Note]] = []
     for hit, line, reading in zip(told, lines, readings, strict=True):
         quote = _sentences_at(line.text, *reading.span)
-        if is_marked(quote) and not tells(quote):  # what only asks answers nothing
-            continue
         of_kin = bool(of_user_alone) and tells_of_kin(quote)
         note = Note(
             hit.memory,
@@ -100,7 +92,6 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
             reading.answers,
             _times_of(quote, line.text, hit.memory),
             of_other=of_kin or _is_of_other(hit.memory, quote, subjects) or (of_persona and not own),
-            of_other_time=hit.memory.id in evidence.of_other_time,
             words=line.text[slice(*reading.span)],
             sure=reading.sure,
             yes=reading.yes,
@@ -108,16 +99,15 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
             by_persona=bool(own),
             scores=hit.scores,
         )
-        likely = evidence.reader.evidence(reading, hit.scores.get("dense", 0.0))
-        scored.append((likely * (OF_KIN if of_kin else 1), note))
-    scored.sort(key=lambda pair: (pair[1].of_other_time, -pair[0]))
+        scored.append((evidence.reader.evidence(reading, hit.scores.get("dense", 0.0)), note))
+    scored.sort(key=lambda pair: -pair[0])
     return tuple(note for _, note in scored[:NOTES])
 
 
 def _notes_of_time(evidence: Evidence) -> tuple[Note, ...]:
     """Notes where nothing but a time is asked about: events first, and the assistant's own turns last."""
-    then = [hit for hit in evidence.hits if hit.memory.id not in evidence.of_other_time]
-    then = [hit for hit in then if hit.memory.store not in SEMANTIC]  # what holds for years did not happen then
+    # What holds for years did not happen then.
+    then = [hit for hit in evidence.hits if hit.memory.store not in SEMANTIC]
     then.sort(key=lambda hit: (hit.memory.store != "event", not is_user(hit.memory, evidence.origins)))
     return tuple(_first_note(hit) for hit in then[:NOTES])
 
@@ -138,12 +128,11 @@ def _notes_unread(question: Question, evidence: Evidence) -> tuple[Note, ...]:
             quote,
             OPEN_RELEVANCE if is_alike else 0.0,
             times_in(quote, memory.said_at),
-            of_other_time=memory.id in evidence.of_other_time,
             by_user=is_user(memory, evidence.origins),
             scores=scores,
         )
         notes.append(note)
-    return tuple(sorted(notes, key=lambda note: (note.of_other_time, note.relevance == 0.0)))
+    return tuple(sorted(notes, key=lambda note: note.relevance == 0.0))
 
 
 def _times_of(quote: str, passage: str, memory: Memory) -> tuple[TimeExpression, ...]:
@@ -207,16 +196,9 @@ def _line(memory: Memory, question: Question, origins: Origins) -> Line:
         passage,
         USER if is_user(memory, origins) and not is_named else memory.speaker,
         memory.said_at.date() if memory.said_at else None,
-        _before(origins.get(memory.id, ())) if starts else "",
+        # Two turns: of what a line is about, an assistant's reply says less than what that replies to.
+        " ".join(turn.text for turn in reversed(origins.get(memory.id, ())[1:])) if starts else "",
     )
-
-
-def _before(turns: Sequence[Turn]) -> str:
-    """What a turn goes on from: the turn before it, or one more back where the assistant has only acknowledged."""
-    before = turns[1:]
-    if before and before[0].role == "assistant" and not before[0].text.rstrip().endswith(("?", "？")):
-        before = before[1:]
-    return before[0].text if before else ""
 
 
 def _first_note(hit: Hit) -> Note:
@@ -251,16 +233,3 @@ def _sentences_at(passage: str, start: int, end: int) -> str:
     """The sentences of a passage that the characters from `start` to `end` are in; all of it if there are none."""
     within = [(a, b) for a, b in spans(passage) if a < end and b > start]
     return passage[within[0][0] : within[-1][1]] if within else passage
-
-
-def _to_read(question: Question, times: Sequence[str]) -> str:
-    """The question as the reader is asked it: without its times, and "when" for what is counted from a day.
-
-    If it asks on from another, that follows, with its answer.
-    """
-    text = question.text
-    if times:
-        text = re.sub(rf"(?: (?:in|on|at|during))? (?:{'|'.join(map(re.escape, times))})", "", text)
-    if question.expects == "ago":
-        text = _QUESTION["how_long_since"].sub("when was", _QUESTION["how_long_ago"].sub("when", text))
-    return f"{text} {question.answered}".strip()

@@ -21,8 +21,8 @@ def asks_of_past(text: str) -> bool:
 
 
 def answers(note: Note) -> bool:
-    """Whether a note answers the question, of whom and when it asks."""
-    return note.relevance >= SUFFICIENT and not (note.of_other or note.of_other_time)
+    """Whether a note answers the question, of whom it asks."""
+    return note.relevance >= SUFFICIENT and not note.of_other
 
 
 def says_change(note: Note) -> bool:

@@ -15,8 +15,7 @@ Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes o
 _FORMS = phrasings("question")
 _EXPECTS = cast("Mapping[Expects, re.Pattern[str]]", phrasings("expects"))
 
-_WORDS = load("phrasings.toml")["question"]["words"]
-_FRAME, STAYS = (frozenset(terms(_WORDS[name])) for name in ("frame", "stays"))
+_FRAME = frozenset(terms(load("phrasings.toml")["question"]["words"]["frame"]))
 
 ASKING = _FRAME | frozenset(terms(" ".join(FUNCTION_WORDS)))
 """All terms that ask rather than name the subject."""

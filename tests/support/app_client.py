@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -62,9 +63,9 @@ class Program:
         """The page's events, private ones too."""
         return self.http.get("/config").json()["dependencies"]
 
-    def join(self, number: int, data: list[Any], session: str) -> str:
-        """Put one of the page's events into the queue; its id."""
-        body = {"fn_index": number, "data": data, "session_hash": session}
+    def join(self, number: int, data: list[Any], session: str, detail: Mapping[str, Any] | None = None) -> str:
+        """Put one of the page's events into the queue, with what the page says of it; its id."""
+        body = {"fn_index": number, "data": data, "session_hash": session, "event_data": detail}
         joined = self.http.post("/gradio_api/queue/join", json=body)
         return joined.json()["event_id"] if joined.status_code == 200 else ""
 

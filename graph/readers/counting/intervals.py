@@ -15,7 +15,6 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import Occurrence, day_happened, times_in, when_happened
-from memory.dates.expressions import TimeExpression, describe_span
 from memory.formatting import format_day
 from memory.types import Memory
 
@@ -28,8 +27,8 @@ LONGEST = 400
 """Most characters of a question that is parsed: on a pasted page the patterns would be slow."""
 
 _APART = phrasing_list("intervals", "apart")
-ASKS_AGE, ASKS_LASTING, ASKS_LENGTH = _FORMS["asks_age"], _FORMS["asks_lasting"], _FORMS["asks_length"]
-"""Ask how old somebody is, how long something has been going on, and how long it lasts."""
+ASKS_AGE, ASKS_LASTING = _FORMS["asks_age"], _FORMS["asks_lasting"]
+"""Ask how old somebody is, and how long something has been going on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,31 +121,6 @@ def duration_by_now(question: str, words: str, told_on: date, asked_on: date) ->
     largest = next((name for name, in_days in _DAYS.items() if days >= 2 * in_days), "day")
     wanted = asked["unit"].lower() if asked and asked["unit"] else largest
     return _count(int(days / _DAYS[wanted] + 0.1), wanted)
-
-
-def ask_when(question: str) -> str:
-    """A question for a length as one for the time."""
-    return ASKS_LENGTH.sub("when", question)
-
-
-def tells_length(words: str) -> bool:
-    """Whether words tell how long something lasts."""
-    return _FORMS["length"].search(number_parser.parse(words)) is not None
-
-
-def stretch_length(question: str, times: Sequence[TimeExpression]) -> str | None:
-    """How long the one stretch from a day to another is: "5 days, 4–9 December 2026"; None if there is none."""
-    stretches = [
-        time.span for time in times if time.sure and time.relation == "in" and _FORMS["stretch"].search(time.text)
-    ]
-    asked = ASKS_LENGTH.search(question)
-    days = (stretches[0].end - stretches[0].start).days - 1 if len(stretches) == 1 else 0
-    if days < 1 or asked is None:
-        return None
-    unit = (asked["unit"] or "day").lower()
-    if unit == "week" and days % 7:
-        unit = "day"
-    return f"{_count(days // 7 if unit == 'week' else days, unit)}, {describe_span(stretches[0])}"
 
 
 def asks_interval(question: str) -> bool:

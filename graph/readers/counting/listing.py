@@ -6,20 +6,20 @@ the number of items that were found, which may be fewer than there were.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Literal
 
 from graph.language.patterns import SLOTS, phrasings
-from graph.readers.composing import citations_of, enumerate_notes, is_same_claim
-from graph.readers.stating import SURE, clip, state
+from graph.readers.composing import enumerate_notes, is_same_claim
+from graph.readers.stating import SURE, clip
 from graph.readers.updates import answers
 from graph.replies.second_person import second_person
 from graph.state import SUFFICIENT, Note, Reading
-from graph.understanding.question import ASKING, Question
+from graph.understanding.question import Question
 from graph.understanding.sentences import capitalise
 from graph.understanding.times import moment_of
-from memory.search.tokens import terms
 
 LONGEST = 400
 """Most characters of a question that is parsed; a pasted page does not ask for a list."""
@@ -43,24 +43,16 @@ _NO_NOUNS = _AFTER | frozenset("i my the he she his her they their we our you yo
 _TIMES = frozenset("days weeks months years hours minutes seconds seasons dates".split())
 """Nouns of time: "which days", "how many weeks" ask for a time, not for a list."""
 
-_ENUMERATES = re.compile(r"\w, [^,.!?]+,? (?:and|or) \w")
-"""A line that lists several things by itself."""
-
 _PAIR = re.compile(r"\w,? (?:and|n|&) \w")
 """Words that name two things."""
+
+Listed = Literal["list", "count"]
 
 _NO_PLURALS = ("ss", "us", "is", "'s", "’s")
 
 
-@dataclass(frozen=True, slots=True)
-class ListRequest:
-    """A question for a list or, with `counted`, the terms of the noun that it counts, for a count."""
-
-    counted: frozenset[str] | None = None
-
-
-def parse(text: str, *, many: bool = False) -> ListRequest | None:
-    """The list or count that a question asks for; None if it asks for one thing, or an amount.
+def parse(text: str, *, many: bool = False) -> Listed | None:
+    """Whether a question asks for a list or a count; None if it asks for one thing, or an amount.
 
     With `many`, it is likely to ask for several things where its words do not decide.
     """
@@ -71,18 +63,16 @@ def parse(text: str, *, many: bool = False) -> ListRequest | None:
         if word == "how" and following == "many":
             noun, _ = _noun(words[place + 2 :])
             # "How many days a week", "how many weeks until the wedding"
-            return (
-                None if {noun, *words[place + 2 : place + 3]} & _TIMES else ListRequest(frozenset(terms(noun)) - ASKING)
-            )
+            return None if {noun, *words[place + 2 : place + 3]} & _TIMES else "count"
         if word in ("what", "which", "who") and following in ("are", "were"):
-            return ListRequest()
+            return "list"
         if word in ("what", "which"):
             noun, rest = _noun(words[place + 1 :])
             is_plural = len(noun) > 3 and noun.endswith("s") and not noun.endswith(_NO_PLURALS)
             # "Which firm pays my wages?", "What bus goes to the harbour?": without a further verb it was no noun.
             if is_plural and noun not in _TIMES and _AFTER.issuperset(rest[:1]) and not _VERBS.isdisjoint(rest):
-                return ListRequest()
-    return ListRequest() if words[:1] == ["list"] or (many and "how" not in words) else None
+                return "list"
+    return "list" if words[:1] == ["list"] or (many and "how" not in words) else None
 
 
 def facts_alike(notes: Sequence[Note]) -> list[Note]:
@@ -105,33 +95,18 @@ def facts_alike(notes: Sequence[Note]) -> list[Note]:
     return [] if tells_all or len(alike) == 1 else sorted(alike, key=lambda note: note.memory.id)
 
 
-def prefer_counted(listed: ListRequest, notes: Sequence[Note]) -> tuple[Note, ...]:
-    """The notes; for a count, those that name what is counted come before a number of something else."""
-    if not listed.counted:
-        return tuple(notes)
-    return tuple(sorted(notes, key=lambda note: frozenset(terms(note.quote)).isdisjoint(listed.counted or ())))
-
-
 def tells_number(notes: Sequence[Note]) -> bool:
     """Whether the best of notes names the number that a count asks for."""
     numbers = _ANSWERS["number"].search(_ANSWERS["duration"].sub("", notes[0].words)) if notes else None
     return numbers is not None and answers(notes[0])
 
 
-def compose(listed: ListRequest, question: Question, notes: Sequence[Note], asked_at: datetime) -> Reading | None:
-    """The list or the count, in order of time; None if fewer than two things answer, or one names the number.
-
-    A line that lists several things by itself is the answer alone.
-    """
+def compose(listed: Listed, question: Question, notes: Sequence[Note]) -> Reading | None:
+    """The list or the count, in order of time; None if fewer than two things answer."""
     answering = facts_alike(notes) or [note for note in notes if answers(note)]
     if not answering:
         return None
-    is_count, best = listed.counted is not None, answering[0]
-    if is_count and tells_number(notes):
-        return None
-    if not is_count and _ENUMERATES.search(best.quote):
-        whole = state(question, replace(best, sure=0.0), asked_at)
-        return Reading(f"{whole} [1]", tuple(notes), citations_of([best]))
+    is_count = listed == "count"
     items = _items(answering, counted=is_count)[:LISTED]
     if len(items) < 2:
         return None
