@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graph.understanding.aliases import People, with_kinds, with_names
+from graph.understanding.aliases import People, with_names
 from memory.bank.queries.told import known_relations
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
@@ -55,11 +55,6 @@ def test_a_question_names_people_with_their_names(asked, full):
 )
 def test_a_question_for_a_name_or_of_nobody_or_of_many_stays_as_it_is(asked):
     assert with_names(asked, PEOPLE) == asked
-
-
-def test_a_search_for_a_name_is_also_for_what_the_person_is():
-    assert with_kinds("what does callum do", PEOPLE) == "what does my husband callum do"
-    assert with_kinds("is Callum my husband", PEOPLE) == "is Callum my husband"
 
 
 def test_the_people_of_somebody_else_are_not_the_users():

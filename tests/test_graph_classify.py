@@ -114,16 +114,14 @@ def test_a_question_that_names_something_stands_alone_but_is_also_looked_for_in_
     ]
 
 
-def test_what_the_assistant_said_is_looked_up_and_tells_who_she_is(marlow):
+def test_what_the_assistant_said_is_looked_up(marlow):
     marlow.dialogue.append(TurnDraft("Marlow", "assistant", "The regatta was won by Tilde."))
     asked = asyncio.run(
         classify({"ask": marlow.asks("Where does she live?")}, SimpleNamespace(context=marlow.services))
     )["message"]
-    assert asked.question.text == "Where does Tilde live?"
     assert [(v.text, v.weight) for v in asked.views] == [
-        ("Where does Tilde live?", 1.0),
-        ("Where does she live?", 0.5),
-        ("The regatta was won by Tilde. Where does she live?", 0.5),
+        ("Where does she live?", 1.0),
+        ("The regatta was won by Tilde. Where does she live?", 1.0),
     ]
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from graph.readers.counting import listing
 from graph.readers.stating import MAX_WORDS
 from memory.types import MemoryDraft, PersonaDraft, Relation, SessionDraft, TurnDraft
 
@@ -35,58 +34,6 @@ def told(chat, said, speaker="You", role="user"):
 
 def ask(chat, text):
     return chat.again().say(text, remember=False).reading
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Which books has Ann read?",
-        "What are my sister's hobbies?",
-        "What musical instruments do I play?",
-        "Who are my neighbours?",
-        "In what ways did I help at the fair?",
-        "List the towns I have lived in.",
-        "what cities have I been to",
-    ],
-)
-def test_a_list_is_asked_for(text):
-    assert listing.parse(text) == "list"
-
-
-@pytest.mark.parametrize(
-    "text", ["How many trips have I made?", "And how many of my cousins came?", "How many times did I row?"]
-)
-def test_a_count_is_asked_for(text):
-    assert listing.parse(text) == "count"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "What is my sister's name?",
-        "Which firm pays my brother's wages?",
-        "Which days is the shop open?",
-        "How many weeks did it take?",
-        "how many days a week do i work",
-        "How much did the trips cost?",
-        "What was my taster's verdict on the third loaf?",
-        "What bus goes to the harbour?",
-        "When did I make trips?",
-        "",
-    ],
-)
-def test_one_thing_or_a_time_is_no_list(text):
-    assert listing.parse(text) is None
-
-
-def test_a_question_that_is_likely_to_ask_for_several_is_a_list_unless_it_asks_how_much():
-    assert listing.parse("Tell me everything that I planted.", many=True) == "list"
-    assert listing.parse("How much have I spent altogether?", many=True) is None
-
-
-@pytest.mark.parametrize("text", ["what " * 20_000, "how many " * 10_000, "a, b " * 20_000])
-def test_a_pasted_page_asks_for_no_list(text):
-    assert listing.parse(text, many=True) is None
 
 
 def test_a_count_says_the_number_of_what_was_found_and_names_each_in_order_of_time(quill):

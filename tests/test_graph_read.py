@@ -346,6 +346,6 @@ def test_a_line_is_read_with_the_two_turns_it_goes_on_from(marlow, monkeypatch):
     monkeypatch.setattr(line_reader, "packaged", lambda encoder: recorder)
     ask(marlow, "What did we seal the canoe with?")
     before = {line.text: line.before for line in recorder.lines}
-    assert before["Yes, badly. We sealed it with pine tar."] .endswith("Did the canoe leak?")
+    assert before["Yes, badly. We sealed it with pine tar."].endswith("Did the canoe leak?")
     assert before["I have also started to play the accordion."].startswith("Yes, badly. We sealed it with pine tar. ")
     assert before["I adopted a greyhound called Biscuit yesterday."] == ""

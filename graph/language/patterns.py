@@ -82,8 +82,8 @@ SLOTS: Mapping[str, str] = {
     **{name: _choice(listed(text)) for name, text in _TABLE["words"].items()},
     **_TABLE["forms"],
     **{
-        name.upper(): _choice(word for text in kinds.values() for kind in listed(text) for word in kind.split("/"))
-        for name, kinds in load("people.toml").items()
+        name.upper(): _choice(word for kind in listed(text) for word in kind.split("/"))
+        for name, text in load("people.toml")["kinds"].items()
     },
     "FEELING": _choice(word for words in _FEELING_WORDS["feelings"].values() for word in listed(words)),
     "FIRST_FEELING": _choice(listed(_FEELING_WORDS["in_sentences"]["first"])),

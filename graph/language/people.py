@@ -1,4 +1,4 @@
-"""What people and animals are to somebody: words for one relation, wider words for it, and "she" or "he"."""
+"""What people and animals are to somebody: words for one relation, and wider words for it."""
 
 import re
 from collections.abc import Mapping
@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from graph.language.patterns import any_word, fill, listed, load, pattern
 
 _TABLE: Mapping[str, Mapping[str, str]] = load("people.toml")
-_KINDS = [
-    (place, which, kind.split("/"))
-    for place in ("family", "around", "others", "animals")
-    for which, kinds in _TABLE[place].items()
-    for kind in listed(kinds)
-]
-_CANONICAL = {word.casefold(): words[0] for *_, words in _KINDS for word in words} | {
+_KINDS = {place: [kind.split("/") for kind in listed(kinds)] for place, kinds in _TABLE["kinds"].items()}
+_CANONICAL = {word.casefold(): words[0] for kinds in _KINDS.values() for words in kinds for word in words} | {
     word: kind for kind, words in _TABLE["by_relation"].items() for word in words.replace("_", " ").split("/")
 }
 _CANONICAL["children"] = "child"
-_GENDER = {words[0]: which for _, which, words in _KINDS if which != "any"}
 _WIDER: Mapping[str, list[str]] = {kind: listed(words) for kind, words in _TABLE["wider"].items()} | {
-    "pet": [words[0] for place, _, words in _KINDS if place == "animals"]
+    "pet": [words[0] for words in _KINDS["animals"]]
 }
 _KNOWN_NAME = pattern(r"(?<![\w'-])<KNOWN_NAME>")
 _QUALITY = re.compile(fill(r"\A<QUALITY>(?:best )?"))
@@ -32,7 +26,7 @@ RELATIONS = frozenset({*_CANONICAL, *_CANONICAL.values(), *_WIDER}) - {word for 
 
 def words_for(*places: str) -> list[str]:
     """The words for those of some tables: "family", "around", "others", "animals"."""
-    return [word for place, _, words in _KINDS if place in places for word in words]
+    return [word for place in places for words in _KINDS[place] for word in words]
 
 
 def canonical(kind: str) -> str:
@@ -53,11 +47,6 @@ def singular(kind: str) -> str:
     """The canonical word of a kind that may be in the plural."""
     plain = kind.casefold().replace("puppies", "puppy").replace("animal", "pet")
     return canonical(plain if plain.endswith("ss") else plain.removesuffix("s"))
-
-
-def gender(kind: str) -> str:
-    """The pronoun for somebody of a kind, "she" or "he"; empty where it may be either."""
-    return _GENDER.get(canonical(kind).removesuffix("-in-law"), "")
 
 
 def capitalise_names(text: str) -> str:

@@ -11,7 +11,6 @@ from graph.language.people import SPEAKER
 from graph.readers import composing, plans
 from graph.readers.counting import intervals, listing, totals
 from graph.readers.counting.intervals import Comparison
-from graph.readers.counting.listing import Listed
 from graph.readers.line_reader import Line
 from graph.readers.notes import Evidence, notes_about, take_notes
 from graph.readers.updates import answers, asks_of_past
@@ -121,7 +120,7 @@ def answer(reader_input: ReaderInput) -> Reading:
     notes = take_notes(parsed, evidence)
     if counted := _reckon(own, parsed, reader_input, evidence, notes):
         return counted
-    listed = listing.parse(own, many=reader_input.message.classes.asks_many)
+    asks_many = reader_input.message.classes.asks_many
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
     notes = _put_current_first(notes, parsed, evidence, reader_input) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of, or one to come, is not outside the known time.
@@ -131,9 +130,9 @@ def answer(reader_input: ReaderInput) -> Reading:
     if reading.abstained and planned and not parsed.unknown_names:
         listed_plans = plans.list_plans(planned, ask)
         reading = replace(listed_plans, notes=reading.notes, abstained=True, reason=reading.reason)
-    if not minilm.reads(own) or (listed is None and is_of_one):
+    if not minilm.reads(own) or (is_of_one and not asks_many):
         return reading
-    return _several(listed, parsed, evidence, notes, reading) or reading
+    return _several(asks_many, parsed, evidence, notes, reading) or reading
 
 
 def _parse(reader_input: ReaderInput) -> tuple[str, Question]:
@@ -158,19 +157,17 @@ def _parsed(text: str, reader_input: ReaderInput, times: Sequence[str] = ()) -> 
 
 
 def _several(
-    listed: Listed | None, parsed: Question, evidence: Evidence, notes: Sequence[Note], reading: Reading
+    asks_many: bool, parsed: Question, evidence: Evidence, notes: Sequence[Note], reading: Reading
 ) -> Reading | None:
-    """The list or count that is asked for, or the facts of one kind that answer, instead of the one `reading`."""
-    if listed is None:
-        facts = listing.facts_alike(notes)
-        return listing.compose("list", parsed, facts) if facts else None
-    if reading.reason not in (None, "found but does not say") or (listed == "count" and listing.tells_number(notes)):
+    """The list that is asked for, or the facts of one kind that answer, instead of the one `reading`."""
+    if not asks_many:
+        return listing.compose(parsed, facts) if (facts := listing.facts_alike(notes)) else None
+    is_count = parsed.expects == "number"
+    if reading.reason not in (None, "found but does not say") or (is_count and listing.tells_number(notes)):
         return None
-    if listed == "count":
-        # Each line that names one of them counts, although none says how many.
-        items = re.sub(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE)
-        notes = take_notes(replace(parsed, text=items), evidence)
-    return listing.compose(listed, parsed, notes)
+    # Each line that names one of them counts, although none says how many.
+    which = re.sub(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE)
+    return listing.compose(parsed, take_notes(replace(parsed, text=which), evidence) if is_count else notes)
 
 
 def _put_current_first(

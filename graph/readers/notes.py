@@ -17,7 +17,6 @@ from graph.understanding.parts import tells
 from graph.understanding.question import Question, asks_of_persona
 from graph.understanding.sentences import spans, split
 from graph.understanding.times import times_in
-from memory.dates.expressions import TimeExpression
 from memory.embedding import minilm
 from memory.search.tokens import terms
 from memory.types import SEMANTIC, SUMMARY, Hit, Memory, Role, Turn
@@ -90,7 +89,7 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
             hit.memory,
             quote,
             reading.answers,
-            _times_of(quote, line.text, hit.memory),
+            times_in(quote, hit.memory.said_at),
             of_other=of_kin or _is_of_other(hit.memory, quote, subjects) or (of_persona and not own),
             words=line.text[slice(*reading.span)],
             sure=reading.sure,
@@ -133,13 +132,6 @@ def _notes_unread(question: Question, evidence: Evidence) -> tuple[Note, ...]:
         )
         notes.append(note)
     return tuple(sorted(notes, key=lambda note: note.relevance == 0.0))
-
-
-def _times_of(quote: str, passage: str, memory: Memory) -> tuple[TimeExpression, ...]:
-    """The times that the quote names, or else the one that the passage around it names ("Last night was fun! ...")."""
-    named = times_in(quote, memory.said_at)
-    around = () if named else times_in(passage, memory.said_at)
-    return named or (around if len(around) == 1 else ())
 
 
 def notes_about(topic: Collection[str], hits: Sequence[Hit], origins: Origins) -> tuple[Note, ...]:

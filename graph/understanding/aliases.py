@@ -1,7 +1,6 @@
 """Name people in full: "my husband" is Callum, so a question about either is about "my husband Callum".
 
-Lines about one person call them by name or by what they are to the speaker; a question in full finds both. The name is
-part of what is asked; what the person is only helps to search.
+Lines about one person call them by name or by what they are to the speaker; a question in full finds both.
 """
 
 from __future__ import annotations
@@ -73,20 +72,6 @@ def with_names(text: str, people: People) -> str:
         return f"{match[0][:cut]} {' '.join(found[1])}{match[0][cut:]}"
 
     return _of_kinds(people).sub(named, text.replace("’", "'"))
-
-
-def with_kinds(text: str, people: People) -> str:
-    """The text with "my husband" before his name, unless it says what he is."""
-    said = set(kinds_in(text, people))
-    for name, kind in people.kinds.items():
-        if canonical(kind) not in said and (found := mention(name, text)):
-            text = f"{text[: found.start()]}my {kind} {found[0]}{text[found.end() :]}"
-    return text
-
-
-def kinds_in(text: str, people: People) -> tuple[str, ...]:
-    """What a text calls people: "mother" for "my mum"."""
-    return tuple(canonical(match["kind"]) for match in _of_kinds(people).finditer(text.replace("’", "'")))
 
 
 def mention(name: str, text: str) -> re.Match[str] | None:
