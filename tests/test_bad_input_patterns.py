@@ -9,7 +9,7 @@ import pytest
 
 from graph.learning import from_rules, plain_facts
 from graph.readers.chain_of_note import reply_formats
-from graph.readers.counting import intervals, listing, totals
+from graph.readers.counting import intervals, totals
 from graph.readers.talk import known, reply
 from graph.replies import card, second_person
 from graph.tab import messages
@@ -64,7 +64,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "people": requests.parse_person,
     "second person": second_person.second_person,
     "comparison": intervals.parse,
-    "list": listing.parse,
     "sum": lambda text: (totals.asks_total(text), totals.without_total(text), totals.amount_in(text)),
     "names": lambda text: (list(names.possible_names(text)), names.to_first_person(text, ["Ann"])),
     "terms": tokens.terms,

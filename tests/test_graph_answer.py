@@ -35,9 +35,9 @@ def test_the_value_comes_first_and_then_who_told_it():
     assert reading.citations[0].quote == "picked the clear ones at last, £40"
 
 
-def test_a_reason_is_given_as_one_in_the_second_person():
+def test_a_reason_is_given_in_the_second_person():
     told = note(1, "i named her comma, my cat has a hooked tail", "my cat has a hooked tail")
-    assert composed("why is she called comma", told).answer == f"Because your cat has a hooked tail. {TOLD} [1]"
+    assert composed("why is she called comma", told).answer == f"Your cat has a hooked tail. {TOLD} [1]"
 
 
 def test_unsure_of_the_words_it_gives_their_sentence():

@@ -76,8 +76,7 @@ def _value(question: Question, note: Note, asked_at: datetime) -> str:
     words = second_person(note.words) if note.by_user else note.words
     if not words or note.sure < SURE or note.by_persona:
         return ""
-    is_reason = _QUESTION["for_reason"].search(question.text) and not _ANSWERS["reason"].match(words)
-    return as_sentence(f"because {words}" if is_reason else words)
+    return as_sentence(words)
 
 
 def frame_of(note: Note, asked_at: datetime) -> str:

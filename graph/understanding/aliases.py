@@ -13,7 +13,6 @@ from functools import cache
 from graph.language.patterns import any_word, pattern
 from graph.language.people import RELATIONS, canonical, wider
 from memory.bank.relations import YOU
-from memory.search.tokens import FUNCTION_WORDS
 from memory.types import Relation
 
 ASKS_NAME = any_word("whom?|whos|names?|called|named")
@@ -61,7 +60,7 @@ def with_names(text: str, people: People) -> str:
 
     @cache  # a long text names the same people again and again
     def is_said(name: str) -> bool:
-        return mention(name, text) is not None
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
     def named(match: re.Match[str]) -> str:
         kinds = [f"{match['kind']}'s {match['further']}"] if match["further"] else []
@@ -72,15 +71,6 @@ def with_names(text: str, people: People) -> str:
         return f"{match[0][:cut]} {' '.join(found[1])}{match[0][cut:]}"
 
     return _of_kinds(people).sub(named, text.replace("’", "'"))
-
-
-def mention(name: str, text: str) -> re.Match[str] | None:
-    """Where a text names somebody; in lower case only where it can hardly be another word."""
-    pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
-    exact = re.search(pattern, text)
-    if exact or name.casefold() in FUNCTION_WORDS or len(name) < 4 or not text.islower():
-        return exact
-    return re.search(pattern, text, re.IGNORECASE)
 
 
 def _of_kinds(people: People) -> re.Pattern[str]:
