@@ -22,8 +22,9 @@ USERS, IMPORTED = 8, 8_000
 SLOW = 2.0
 """Seconds within which 99 of 100 answers must be there."""
 
-ASKED, NOBODY = "Choose which one you are", ""
-"""What the page asks of who imports some files, and the answer that none of them is the user."""
+ASKED, NOBODY, OFFERED = "Choose which one you are", "", "None of these"
+"""What the page asks of who imports some files, the answer that none of them is the user, and its label, which the page
+shows with every file that can be imported."""
 
 CHAT = re.compile(r'data-shows=\\?"([^"\\]+)')
 """Where the page says which chat it shows."""
@@ -68,7 +69,7 @@ class Window(Program):
         file = {"path": path, "orig_name": name, "meta": HELD}
         chosen = [file, [], True]
         told = [self.look_into(path, self.session, orig_name=name)]
-        for user in (None, NOBODY):
+        for user in (None, NOBODY) if OFFERED in told[0] else ():
             told.append(self.send("import_file", *chosen, user, "persona", False))
             if ASKED not in told[-1]:
                 break
