@@ -162,12 +162,12 @@ def _several(
     """The list that is asked for, or the facts of one kind that answer, instead of the one `reading`."""
     if not asks_many:
         return listing.compose(parsed, facts) if (facts := listing.facts_alike(notes)) else None
-    is_count = parsed.expects == "number"
-    if reading.reason not in (None, "found but does not say") or (is_count and listing.tells_number(notes)):
-        return None
     # Each line that names one of them counts, although none says how many.
-    which = re.sub(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE)
-    return listing.compose(parsed, take_notes(replace(parsed, text=which), evidence) if is_count else notes)
+    which, counted = re.subn(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE)
+    if reading.reason not in (None, "found but does not say") or (counted and listing.tells_number(notes)):
+        return None
+    notes = take_notes(replace(parsed, text=which), evidence) if counted else notes
+    return listing.compose(parsed, notes, counted=bool(counted))
 
 
 def _put_current_first(

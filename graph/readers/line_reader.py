@@ -2,7 +2,7 @@
 
 A cross-encoder: question and line are read together, in training and in use as
 
-    [CLS] what did the glasses cost [SEP] line before [SEP] You, 3 March 2026, 61 days ago: picked the clear ones, £40
+    [CLS] what did the glasses cost [SEP] said before [SEP] You, 3 March 2026, 61 days ago: picked the clear ones, £40
 
 The answer is a span of the line's own words. There is a reader on each packaged encoder, trained further from it by
 `graph.training.reader`.
@@ -30,7 +30,7 @@ PARTS = {e5.NAME: e5.packaged, minilm.NAME: minilm.packaged}
 """The encoders that have a reader."""
 
 QUESTION_TOKENS, BEFORE_TOKENS, LINE_TOKENS = 40, 28, 96
-"""Most tokens read of a question, of the line before (its last), and of the line itself."""
+"""Most tokens read of a question, of what was said before a line (its last), and of the line itself."""
 
 LONGEST_ANSWER = 40
 """Most tokens of an answer."""
@@ -38,7 +38,7 @@ LONGEST_ANSWER = 40
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line to read, with who said it, on which day, and the line that it answers, if any."""
+    """A line to read, with who said it, on which day, and what was said just before it: one turn or two."""
 
     text: str
     speaker: str = ""

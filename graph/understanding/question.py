@@ -10,7 +10,7 @@ from graph.language.patterns import load, phrasings
 from graph.language.people import ADDRESSEE, SPEAKER
 from memory.search.tokens import FUNCTION_WORDS, content_terms, terms
 
-Expects = Literal["time", "ago", "duration", "number", "person", "place", "yes or no", "thing"]
+Expects = Literal["time", "ago", "number", "person", "yes or no", "thing"]
 
 _FORMS = phrasings("question")
 _EXPECTS = cast("Mapping[Expects, re.Pattern[str]]", phrasings("expects"))

@@ -57,8 +57,8 @@ def tells_number(notes: Sequence[Note]) -> bool:
     return numbers is not None and answers(notes[0])
 
 
-def compose(question: Question, notes: Sequence[Note]) -> Reading | None:
-    """The list, in order of time; None if fewer than two things answer."""
+def compose(question: Question, notes: Sequence[Note], *, counted: bool = False) -> Reading | None:
+    """The list, in order of time, after its length if they are `counted`; None if fewer than two things answer."""
     items: list[list[Note]] = []
     # A fact is worded by whoever learned it, and clearer than the line that told it.
     for note in sorted(facts_alike(notes) or filter(answers, notes), key=lambda note: note.memory.relation is None):
