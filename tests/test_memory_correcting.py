@@ -55,6 +55,27 @@ def alive(bank):
     return sorted(m.text for m in bank.memories(1) if m.retracted_at is None)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda bank, old: correcting.edit(bank, edited(old, "A kayak.")),
+        lambda bank, old: correcting.mark_wrong(bank, 1, old.id),
+    ],
+)
+def test_a_summary_can_be_changed_and_the_change_undone(bank, change):
+    tell(bank, "I bought a kayak.")
+    consolidation.close_chats(bank)
+    (due,) = consolidation.pending_sessions(bank, JULY)
+    turns = [known.turn for known in consolidation.session_turns(bank, due)]
+    summary = MemoryDraft("event", "They spoke of boats", said_at=MAY, attribute=consolidation.SUMMARY)
+    consolidation.store_learned(bank, due, turns, [LearnedMemory(summary, (Quote(0, turns[0].text, False),))])
+    (old,) = (memory for memory in bank.memories(1) if memory.attribute == consolidation.SUMMARY)
+    change(bank, old)
+    assert "They spoke of boats" not in alive(bank)
+    correcting.undo(bank, 1)
+    assert alive(bank) == ["I bought a kayak.", "They spoke of boats"]
+
+
 def test_an_edit_is_a_new_version_and_the_old_one_is_kept(bank):
     old = tell(bank, "I bought a kayak.")["I bought a kayak."]
     new = correcting.edit(bank, edited(old, "I bought a canoe.", read_date("May 2023"), "May 2023"))

@@ -198,6 +198,7 @@ MERGED_INTO_AN_UTTERANCE = [
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(deeds)
 @example(MERGED_INTO_AN_UTTERANCE)
+@example([telling(1, 0, False, ""), {"deed": "close"}, {"deed": "settle", "nth": 0}, {"deed": "edit", "nth": 0}])
 def test_whatever_a_bank_went_through_it_comes_back_equal_and_twice_adds_nothing(tmp_path_factory, happened):
     folder = tmp_path_factory.mktemp("moving")
     bank, other = pair(folder)

@@ -30,9 +30,11 @@ UPDATE memories AS m SET valid_to = :since, superseded_by = :by WHERE {known} AN
 UPDATE memories AS m SET taken_back = ? WHERE {known} AND m.id = ? AND taken_back IS NULL
 
 -- name: delete_summaries
--- Delete the summaries of a memory's sessions.
-DELETE FROM memories WHERE store = 'event' AND attribute = 'summary'
-    AND session_id IN (SELECT t.session_id FROM turns t JOIN sources o ON o.turn_id = t.id WHERE o.memory_id = ?)
+-- Delete the summaries of a memory's sessions; one that is itself changed or taken back stays, as any memory does.
+DELETE FROM memories WHERE store = 'event' AND attribute = 'summary' AND session_id IN (
+    SELECT t.session_id FROM turns t JOIN sources o ON o.turn_id = t.id JOIN memories m ON m.id = o.memory_id
+    WHERE m.id = ? AND m.attribute <> 'summary'
+)
 
 -- name: reopen_closed
 -- Let what a memory closed hold until that memory's own end; what it corrected stays wrong.
