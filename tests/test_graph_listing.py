@@ -102,3 +102,10 @@ def test_facts_of_a_list_are_listed(services, marlow):
 
 def test_what_is_not_known_is_not_listed(quill):
     assert ask(quill, "Which operas has Zebulon written?").abstained
+
+
+def test_allergies_told_in_one_line_are_all_named(services, marlow):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
+    chat.say("Allergic to peanuts, dust and cats")
+    answer = ask(chat, "what am i allergic to").answer.lower()
+    assert all(what in answer for what in ("peanuts", "dust", "cats"))

@@ -62,7 +62,7 @@ def compose(question: Question, notes: Sequence[Note], *, counted: bool = False)
     items: list[list[Note]] = []
     # A fact is worded by whoever learned it, and clearer than the line that told it.
     for note in sorted(facts_alike(notes) or filter(answers, notes), key=lambda note: note.memory.relation is None):
-        twin = next((group for group in items if is_same_claim(note, group[0])), None)
+        twin = next((group for group in items if _tell_the_same(note, group[0])), None)
         if twin is not None:
             twin.append(note)
         else:
@@ -75,6 +75,11 @@ def compose(question: Question, notes: Sequence[Note], *, counted: bool = False)
     return replace(
         reading, answer=f"I know of {len(listed)}: {reading.answer}" if is_count else capitalise(reading.answer)
     )
+
+
+def _tell_the_same(note: Note, other: Note) -> bool:
+    fact, other_fact = note.memory.relation, other.memory.relation
+    return fact.tail == other_fact.tail if fact and other_fact else is_same_claim(note, other)
 
 
 def _words(note: Note, question: Question) -> str:
