@@ -109,3 +109,8 @@ def test_allergies_told_in_one_line_are_all_named(services, marlow):
     chat.say("Allergic to peanuts, dust and cats")
     answer = ask(chat, "what am i allergic to").answer.lower()
     assert all(what in answer for what in ("peanuts", "dust", "cats"))
+
+
+def test_what_is_no_count_is_not_counted(quill):
+    told(quill, [(6, 3, "I spent 40 euros on the trip to Hallein."), (6, 4, "I spent 90 euros on the trip to Lisbon.")])
+    assert "I know of 2:" not in ask(quill, "How much have I spent on trips?").answer

@@ -71,9 +71,8 @@ def compose(question: Question, notes: Sequence[Note], *, counted: bool = False)
         return None
     listed = sorted(items[:LISTED], key=lambda group: moment_of(group[0].memory) or LATEST)
     reading = enumerate_notes([(_words(group[0], question), group) for group in listed], notes)
-    is_count = question.expects == "number"
     return replace(
-        reading, answer=f"I know of {len(listed)}: {reading.answer}" if is_count else capitalise(reading.answer)
+        reading, answer=f"I know of {len(listed)}: {reading.answer}" if counted else capitalise(reading.answer)
     )
 
 
