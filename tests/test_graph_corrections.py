@@ -186,6 +186,13 @@ def test_a_day_is_corrected_in_another_chat_by_naming_the_wrong_one(quill, at):
     assert line == "my brother Wout is getting married in Lisbon on 29 may"
 
 
+@pytest.mark.parametrize(
+    "message", ["she's just tired, not sad", "Tom is at work, not sad", "my sister was tired, not sad"]
+)
+def test_what_is_only_set_against_something_corrects_nothing(message):
+    assert corrected("My brother Tom is sad.", message) is None
+
+
 def test_a_day_that_is_denied_of_something_else_changes_nothing(quill):
     quill.say("I see the dentist on Thursday.")
     quill.say("We go to the zoo on Friday, not on Thursday.")

@@ -18,7 +18,7 @@ from graph.learning.plain_facts import endings, facts
 from graph.learning.summary import TermWeights, summary
 from graph.state import CITATION
 from graph.understanding import acts
-from graph.understanding.follow_ups import names_somebody
+from graph.understanding.question import proper_names
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.queries.listing import stands_alone
@@ -160,9 +160,14 @@ def _understandable(sentence: str, text: str) -> tuple[str, str]:
     sentences = _sentences(text)
     here = sentences.index(sentence)
     for place in range(here - 1, max(here - 1 - NEAR, -1), -1):
-        if names_somebody(sentences[place]):
+        if _names_somebody(sentences[place]):
             return f"{sentences[place]} {sentence}", " ".join(sentences[place : here + 1])
     return "", ""
+
+
+def _names_somebody(text: str) -> bool:
+    """Whether a text says whom "he" or "she" after it may mean: "my mum", or a name."""
+    return bool(_FORMS["somebody"].search(text) or proper_names(f"- {text}"))
 
 
 def _summary(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from graph.language.patterns import phrasings
 from graph.understanding.classifier import Recogniser
 from graph.understanding.markup import without_citations
-from graph.understanding.question import names_something, proper_names
+from graph.understanding.question import names_something
 from graph.understanding.sentences import split
 from memory.types import TurnDraft
 
@@ -33,8 +33,3 @@ def answer_to(asked: str, dialogue: Sequence[TurnDraft]) -> str:
     reply = next((reply.text for reply, turn in latest_first if turn.text == asked and reply.role == "assistant"), "")
     quoted = " ".join(quote.strip("“”") for quote in _QUOTED.findall(reply))
     return quoted or next(iter(split(without_citations(reply))), "")
-
-
-def names_somebody(text: str) -> bool:
-    """Whether a text says whom "he" or "she" after it may mean: "my mum", or a name."""
-    return bool(_FORMS["somebody"].search(text) or proper_names(f"- {text}"))
