@@ -168,6 +168,7 @@ class Answering:
     ) -> AsyncIterator[Update]:
         """Yield the answer as it comes, then all of it; if there is none, the chat `unanswered`."""
         chat, draft, event = running.chat, "", None
+        model = assistant.services.model
         async for event in assistant.stream(ask, running.stop):
             if isinstance(event, Answer) and event.reading.answer:
                 by_model = event.reading.by == assistant.services.settings.model
@@ -178,11 +179,13 @@ class Answering:
             if isinstance(event, Token) and event.is_last:
                 running.is_checked = True
                 yield {self.box.composer: messages.ready()}
+            elif model is None:
+                continue  # all of the answer is there before a part could be read
             elif isinstance(event, Token):
                 draft = event.text if event.restart else draft + event.text
                 yield self._below(bubbles, messages.draft_bubble(draft))
             elif isinstance(event, TraceLine) and not draft and event.node in messages.STATUS:
-                yield self._below(bubbles, messages.status(status_after(event.node, assistant.services.model)))
+                yield self._below(bubbles, messages.status(status_after(event.node, model)))
         sources = await to_thread(render_last_sources, assistant.services.bank, unanswered)
         yield {**self._end(unanswered), self.sources: sources, **self.trace.clear()}
 
@@ -300,7 +303,7 @@ def refuse(why: str) -> NoReturn:
     raise gr.Error(why, visible=False, print_exception=False)
 
 
-def status_after(node: str, model: BaseChatModel | None) -> str:
+def status_after(node: str, model: BaseChatModel) -> str:
     """What is being done after a node: what comes after `time_filter` first loads a model that runs here."""
     if node == "time_filter" and isinstance(model, LocalModel) and not model.weights.loaded:
         return messages.LOADING_MODEL
