@@ -16,7 +16,7 @@ from pathlib import Path
 
 from memory.errors import UnreadableFile
 from memory.formatting import clip, format_count
-from memory.importers import IMPORTERS, Importer
+from memory.importers import Importer
 from memory.importers.chats import telegram, whatsapp
 from memory.importers.child_process import LARGE_BYTES, read_file
 from memory.importers.generic import transcript
@@ -98,8 +98,8 @@ class HistoryFile:
         self.fault = ""
         self.progress = progress
         self._share = 0.0
-        heading, self._records = read_file(path, lambda: self.progress(self._share))
-        self.importer, self.size, self.is_export = IMPORTERS[heading.format], heading.size, heading.is_export
+        unpacked, self._records = read_file(path, lambda: self.progress(self._share))
+        self.importer, self.size, self.is_export = unpacked.importer, unpacked.size, unpacked.is_export
 
     def close(self) -> None:
         """End the reading, wherever it is; what a large file took of memory goes back to the system."""
