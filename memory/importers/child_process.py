@@ -4,8 +4,8 @@ A parser that hangs in a thread of the app could not be ended.
 
     python -m memory.importers.child_process FILE
 
-writes to standard output, pickled one by one: what is read of the file (`Unpacked`), its records, and at the end None or the
-`UnreadableFile` that says where it breaks off.
+writes to standard output, pickled one by one: what is read of the file (`Unpacked`), its records, and at the end None
+or the `UnreadableFile` that says where it breaks off.
 """
 
 import errno
