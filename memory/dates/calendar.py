@@ -58,8 +58,8 @@ def day_at(first: datetime) -> Stretch:
 
 def shift_months(moment: datetime, count: int) -> datetime:
     """Move a moment by calendar months; 31 March less one month is 28 or 29 February."""
-    year, month = divmod(moment.year * 12 + moment.month - 1 + count, 12)
-    return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
+    moved: datetime = moment + relativedelta(months=count)
+    return moved
 
 
 def months(year: int, month: int, count: int, unit: Unit) -> Stretch:

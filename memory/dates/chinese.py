@@ -5,6 +5,8 @@ Of these `dateparser` 1.5.0 (as "zh") reads 昨天, 去年 and numeric dates wit
 the last one that is over.
 """
 
+from functools import partial
+
 from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, WORDS, Stretch, unit_at
 from memory.dates.rules import Match, Resolve, compile_rules
@@ -54,24 +56,15 @@ def read_chinese_date(match: Match) -> Resolve | None:
     if not 1 <= month <= 12:
         return None
 
-    def of_year(year: int) -> Stretch | None:
+    def get(year: int) -> Stretch | None:
         return calendar.days_in(year, month, day) if day else calendar.months(year, month, 1, "month")
 
-    if match["year"]:
-        shift = YEARS[match["year"]]
-        return lambda now, tense: of_year(now.year + shift)
-    return rules.yearly(of_year)
+    return rules.of_year(match["year"], get)
 
 
 def read_chinese_season(match: Match) -> Resolve | None:
     """Read 去年夏天, 2021年春天; without a year, the latest that has begun."""
-    name = SEASONS[match["season"]]
-    if match["number"]:
-        return rules.fixed(calendar.season(int(match["number"]), name))
-    if match["year"]:
-        shift = YEARS[match["year"]]
-        return lambda now, tense: calendar.season(now.year + shift, name)
-    return rules.yearly(lambda year: calendar.season(year, name))
+    return rules.of_year(match["year"], partial(calendar.season, name=SEASONS[match["season"]]))
 
 
 def read_chinese_distance(match: Match) -> Resolve | None:

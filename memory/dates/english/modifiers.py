@@ -54,7 +54,7 @@ def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
 
 
 def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
-    nth = rules.ORDINALS.get(match["nth"].lower()) or int(re.sub(r"\D", "", match["nth"]))
+    nth = calendar.WORDS["ordinals"].get(match["nth"].lower()) or int(re.sub(r"\D", "", match["nth"]))
     unit = match["unit"].lower()
     count = rules.count_of(match["count"])[1] if match["count"] else 1
     weekday = _first_weekday(unit)

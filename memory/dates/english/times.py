@@ -50,7 +50,7 @@ def read_day_of_year(match: Match) -> Resolve | None:
     if named := rules.CONTEXTS["weekday"].match(match[0]):
         weekday = rules.weekday_number(named[0])
         return lambda now, _: calendar.on_weekday(calendar.in_each_year(now, of_year), weekday, now)
-    return rules.yearly(of_year)
+    return rules.of_year(None, of_year)
 
 
 def read_days_of_month(match: Match) -> Resolve | None:
@@ -59,9 +59,7 @@ def read_days_of_month(match: Match) -> Resolve | None:
     first, last = (int(re.sub(r"\D", "", match[end])) for end in ("first", "last"))
     if first >= last or bool(match["and"]) != (match[0].lower().startswith("between")):
         return None  # "May 10th and 17th" is two days
-    if match["year"]:
-        return rules.fixed(calendar.days_in(int(match["year"]), month, first, last))
-    return rules.yearly(lambda year: calendar.days_in(year, month, first, last))
+    return rules.of_year(match["year"], lambda year: calendar.days_in(year, month, first, last))
 
 
 def read_month(match: Match) -> Resolve | None:
@@ -71,10 +69,8 @@ def read_month(match: Match) -> Resolve | None:
         named = word[0].isupper() or word not in VERB_MONTHS
     else:
         named = word.lower() in UNAMBIGUOUS_MONTHS or bool(rules.before("time_preposition", match)) or in_range(match)
-    if not named or is_habit(match):
-        return None
-    month, which = rules.month_number(word), rules.choice_of(match["which"])
-    return rules.yearly(lambda year: calendar.months(year, month, 1, "month"), which)
+    month = rules.month_number(word)
+    return _of_year(match, lambda year: calendar.months(year, month, 1, "month"), is_time=named)
 
 
 def read_season(match: Match) -> Resolve | None:
@@ -92,11 +88,9 @@ def read_holiday(match: Match) -> Resolve | None:
     return _of_year(match, partial(calendar.holiday, name=name), is_time=is_time)
 
 
-def _of_year(match: Match, of_year: Callable[[int], Stretch], *, is_time: bool) -> Resolve | None:
-    """Resolve to that of the year which is named, or of the one that "last" or the tense chooses, if it is a time."""
-    if match["year"]:
-        return rules.fixed(of_year(int(match["year"])))
-    return rules.yearly(of_year, rules.choice_of(match["which"])) if is_time and not is_habit(match) else None
+def _of_year(match: Match, get: Callable[[int], Stretch], *, is_time: bool) -> Resolve | None:
+    which = rules.choice_of(match["which"])
+    return rules.of_year(match["year"], get, which, is_time=is_time and not is_habit(match))
 
 
 def read_weekday(match: Match) -> Resolve | None:
