@@ -21,9 +21,8 @@ from memory.importers.history_file import (
     History,
     HistoryFile,
     Participants,
-    likely_user,
+    find_speakers,
     size_of,
-    speakers_to_ask,
 )
 from memory.progress import Progress, rescale, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
@@ -108,8 +107,7 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
         HistorySummary(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last)
         for h in histories
     )
-    skipped, speakers = sum(h.skipped for h in histories), speakers_to_ask(file.importer, histories)
-    user = likely_user(histories) if speakers else ""
+    skipped, (speakers, user) = sum(h.skipped for h in histories), find_speakers(file.importer, histories)
     is_chat, is_benchmark = file.importer in CHATS, file.importer in BENCHMARKS
     may_share, listed = not is_benchmark and not file.is_export, _listed(histories)
     return FileSummary(file.importer.NAME, summaries, listed, skipped, file.fault, speakers, user, is_chat, may_share)

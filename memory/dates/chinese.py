@@ -45,7 +45,7 @@ def read_chinese_week(match: Match) -> Resolve:
 def read_chinese_weekday(match: Match) -> Resolve:
     """Read 周五, 周末: the last one that is over; in the future tense, the next."""
     if match["day"] == "末":
-        return rules.the_weekend
+        return rules.read_the_weekend(match)
     return rules.weekday_at("一二三四五六".find(match["day"]) % 7)
 
 
@@ -80,11 +80,6 @@ def read_chinese_unit(match: Match) -> Resolve:
     """Read 去年, 上个月."""
     year, shift = match["year"], match["shift"]
     return rules.unit_from_now("year", YEARS[year]) if year else rules.unit_from_now("month", SHIFTS[shift])
-
-
-def read_chinese_recently(match: Match) -> Resolve:
-    """Read 最近."""
-    return rules.days_ago(30, 0)
 
 
 CHINESE_RULES = compile_rules("chinese", globals(), start="")

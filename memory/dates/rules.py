@@ -27,7 +27,9 @@ NEXT_WORDS = ("next", "coming", "upcoming")
 CHOICES: dict[str, Which] = {"last": "last", "past": "last", "this": "this", **dict.fromkeys(NEXT_WORDS, "next")}
 NUMBER_WORDS, TENS_WORDS = WORDS["numbers"].split(), WORDS["tens"].split()
 VAGUE_COUNTS: dict[str, tuple[int, int]] = WORDS["vague_counts"]
-COUNTS = VAGUE_COUNTS | {word: (n, n) for n, word in enumerate(NUMBER_WORDS, 1)} | WORDS["other_counts"]
+COUNTS: dict[str, tuple[int, int]] = (
+    VAGUE_COUNTS | {word: (n, n) for n, word in enumerate(NUMBER_WORDS, 1)} | WORDS["other_counts"]
+)
 YEAR_WORDS: dict[str, int] = WORDS["chinese"]["years"]
 
 _PARTS: dict[str, str] = PATTERNS["parts"] | {
@@ -146,13 +148,16 @@ def weekday_at(weekday: int, which: Which = "nearest") -> Resolve:
     return lambda now, tense: calendar.choose(calendar.weekdays(now, weekday), now, choices[tense], tense, "week")
 
 
-def the_weekend(now: datetime, tense: Tense) -> Stretch:
-    """Resolve "the weekend": this one once it has begun or unless the tense is past, the last one otherwise."""
-    return unit_at("weekend", now, 0 if now.weekday() >= 5 or tense != "past" else -1)
+def read_the_weekend(match: Match) -> Resolve:
+    """Read "the weekend": this one once it has begun or unless the tense is past, the last one otherwise."""
+    return lambda now, tense: unit_at("weekend", now, 0 if now.weekday() >= 5 or tense != "past" else -1)
 
 
-def days_ago(far: int, near: int) -> Resolve:
-    """A resolver of vague words: from one number of days ago to another."""
+def read_vague(match: Match) -> Resolve | None:
+    """Read "recently", "the other day", "a while ago", 最近: from one number of days ago to another."""
+    if before("asking_how_many", match):
+        return None  # "how long ago", "how many years ago"
+    far, near = WORDS["vague"][" ".join(match[0].lower().split())]
     return lambda now, tense: replace(run_of_days(now - far * DAY, far - near + 1), sure=False)
 
 

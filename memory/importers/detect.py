@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Literal
 
+from memory import read_table
 from memory.errors import UnreadableFile
 from memory.importers import IMPORTERS, Importer
 from memory.importers.generic import memoir_export
@@ -22,16 +23,7 @@ from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import HEAD_BYTES, Part, Source, find_encoding, head_text, read_head
 from memory.types import Skip
 
-PICKLE = "a Python pickle, which could run code and is never opened; export its dialogues as text"
-SIGNATURES = (
-    (b"PK\x03\x04", "a zip archive within another; unpack it and import the files in it"),
-    (b"\x1f\x8b", "a gzip archive; unpack it and import the file in it"),
-    (b"%PDF", "a PDF document; save its text and import that"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    *((bytes([0x80, version]), PICKLE) for version in range(2, 6)),
-)
+SIGNATURES = tuple((start.encode("latin-1"), meaning) for start, meaning in read_table(__file__)["signatures"])
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1b")
 # Text may contain a stray control character; with a tenth of them it is not text.
 MAX_CONTROL_SHARE = 0.1

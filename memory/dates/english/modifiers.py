@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
-
 from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, Stretch, Tense, run_of_days, unit_at
 from memory.dates.rules import Match, Resolve, compile_rules
@@ -48,9 +46,8 @@ def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
         return None
     if part.unit == "weekend":
         return part  # one that begins in May is a weekend of May
-    return (
-        replace(part, end=min(part.end, stretch.end)) if part.end - part.start < stretch.end - stretch.start else None
-    )
+    is_shorter = part.end - part.start < stretch.end - stretch.start
+    return replace(part, end=min(part.end, stretch.end)) if is_shorter else None
 
 
 def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
@@ -60,25 +57,15 @@ def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
     weekday = _first_weekday(unit)
     if weekday is not None:
         return _days_from(calendar.day_of_week(stretch.end if nth < 0 else stretch.start, weekday, nth), unit)
-    match unit, stretch.unit:
-        case "half" | "quarter", "year":
-            return _block(stretch, nth, relativedelta(months=6 if unit == "half" else 3))
-        case "half", "month":
-            middle = stretch.start + 15 * DAY
-            return Stretch(stretch.start, middle) if nth == 1 else Stretch(middle, stretch.end)
-        case "month", _:
-            return _block(stretch, nth, relativedelta(months=count), "month" if count == 1 else "span")
-        case "week", _:
-            return _block(stretch, nth, 7 * count * DAY)
-        case "day", _:
-            return _block(stretch, nth, count * DAY, "day")
-    return None
-
-
-def _block(stretch: Stretch, nth: int, size: timedelta | relativedelta, unit: calendar.Unit = "span") -> Stretch:
-    if nth < 0:
-        return Stretch(stretch.end - size, stretch.end, unit)
-    return Stretch(stretch.start + size * (nth - 1), stretch.start + size * nth, unit)
+    if (unit, stretch.unit) == ("half", "month"):
+        middle = stretch.start + 15 * DAY
+        return Stretch(stretch.start, middle) if nth == 1 else Stretch(middle, stretch.end)
+    if unit in {"half", "quarter"} and stretch.unit != "year":
+        return None
+    size = calendar.length_of(unit, count)
+    start = stretch.end - size if nth < 0 else stretch.start + size * (nth - 1)
+    name = "day" if unit == "day" else "month" if unit == "month" and count == 1 else "span"
+    return Stretch(start, stretch.end if nth < 0 else stretch.start + size * nth, name)
 
 
 def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:

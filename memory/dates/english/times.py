@@ -6,7 +6,7 @@ result is a span and depends on "last", "this" and "next", of which the library 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,6 @@ from memory.dates.calendar import DAY, WORDS, Stretch, Tense, run_of_days, unit_
 from memory.dates.rules import TENS_WORDS, Match, Resolve, compile_rules
 
 DAY_WORDS: dict[str, tuple[str, int]] = WORDS["days"]
-VAGUE: dict[str, tuple[int, int]] = WORDS["vague"]
 UNAMBIGUOUS_MONTHS = frozenset("january february july september october november december".split())
 UNAMBIGUOUS_DAYS = frozenset("tue tues weds thu thur thurs".split())
 VERB_MONTHS = frozenset({"may", "march", "mar"})
@@ -49,7 +48,12 @@ def read_day_of_year(match: Match) -> Resolve | None:
     of_year = partial(calendar.days_in, month=month, day=day)
     if named := rules.CONTEXTS["weekday"].match(match[0]):
         weekday = rules.weekday_number(named[0])
-        return lambda now, _: calendar.on_weekday(calendar.in_each_year(now, of_year), weekday, now)
+
+        def nearest(now: datetime, tense: Tense) -> Stretch | None:
+            days = (one for one in calendar.in_each_year(now, of_year) if one.start.weekday() == weekday)
+            return min(days, key=lambda one: abs(one.start - calendar.midnight(now)), default=None)
+
+        return nearest
     return rules.of_year(None, of_year)
 
 
@@ -125,7 +129,12 @@ def read_weekday_weeks_away(match: Match) -> Resolve | None:
 def read_day_of_month(match: Match) -> Resolve | None:
     """Read "the 5th" (of the month), where no noun follows."""
     day = int(re.sub(r"\D", "", match["day"]))
-    return rules.occurrence(lambda now: calendar.days_of_month(now, day))
+
+    def days_around(now: datetime) -> Iterator[Stretch]:
+        firsts = (calendar.shift_months(now.replace(day=1), count) for count in range(-3, 4))
+        return filter(None, (calendar.days_in(first.year, first.month, day) for first in firsts))
+
+    return rules.occurrence(days_around)
 
 
 def read_year(match: Match) -> Resolve | None:
@@ -152,11 +161,6 @@ def read_decade(match: Match) -> Resolve | None:
 def read_day_word(match: Match) -> Resolve:
     """Read "yesterday", "today", "tonight", "tomorrow" and their neighbours."""
     return rules.unit_from_now(*DAY_WORDS[" ".join(match[0].lower().split())])
-
-
-def read_the_weekend(match: Match) -> Resolve:
-    """Read "the weekend"."""
-    return rules.the_weekend
 
 
 def read_unit(match: Match) -> Resolve | None:
@@ -220,10 +224,6 @@ def read_half(match: Match) -> Resolve | None:
     return read_half_more(match["unit"].lower(), -1, 0)
 
 
-ROLLING_DAYS = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
-ROLLING_MONTHS = {"month": 1, "year": 12, "decade": 120}
-
-
 def read_rolling(match: Match) -> Resolve:
     """Read "the last two weeks" and "in the past year": up to today, today included; "the next" from today on."""
     unit, counted = match["unit"].lower(), match["count"] or "one"
@@ -231,19 +231,11 @@ def read_rolling(match: Match) -> Resolve:
     count, sure = sign * rules.count_of(counted)[1], not rules.is_vague_count(counted)
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
-        today, days = calendar.midnight(now), ROLLING_DAYS.get(unit)
-        far = today + count * days * DAY if days else calendar.shift_months(today, count * ROLLING_MONTHS[unit])
+        today = calendar.midnight(now)
+        far = today + calendar.length_of(unit, count)
         return Stretch(min(far, today), max(far, today) + DAY, sure=sure)
 
     return resolve
-
-
-def read_vague(match: Match) -> Resolve | None:
-    """Read "recently", "the other day", "a while ago"."""
-    far, near = VAGUE[" ".join(match[0].lower().split())]
-    if rules.before("asking_how_many", match):
-        return None  # "how long ago", "how many years ago"
-    return rules.days_ago(far, near)
 
 
 def read_this_time(match: Match) -> Resolve:
@@ -252,8 +244,8 @@ def read_this_time(match: Match) -> Resolve:
     spread = {"year": 15, "month": 3, "week": 1}[unit]
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
-        then = now - 7 * DAY if unit == "week" else calendar.shift_months(now, -12 if unit == "year" else -1)
-        return replace(run_of_days(then - spread * DAY, 2 * spread + 1), sure=False)
+        first = now - calendar.length_of(unit, 1) - spread * DAY
+        return replace(run_of_days(first, 2 * spread + 1), sure=False)
 
     return resolve
 

@@ -148,7 +148,7 @@ def read_message_time(line: str) -> MessageTime | None:
 
 
 class DateOrders:
-    """Counts the dates of a file that would be impossible, and those that run backwards, for each order of the numbers."""
+    """Counts, for each order of the numbers, the dates of a file that would be impossible or run backwards."""
 
     def __init__(self) -> None:
         self._faults = {order: [0, 0] for order in ORDERS}
