@@ -183,20 +183,19 @@ def read_unit_after_next(match: Match) -> Resolve:
 
 
 def read_distance(match: Match) -> Resolve | None:
-    """Read "two weeks ago", "a few days ago", "in three months", "a week from now"."""
-    least, most = rules.count_of(match["count"])
+    """Read "two weeks ago", "a few days ago", "in three months", "a week from now", "a year and a half ago"."""
+    least, most = rules.count_of(match["count"]) if match["count"] else (0, 0)
     unit, sign = match["unit"].lower(), -1 if match["way"] else 1
-    if (
-        least == 0
-        or rules.before("asking_how_many", match)
-        or (not match["way"] and rules.before("done_before", match))
-    ):
+    if rules.before("asking_how_many", match) or (not match["way"] and rules.before("done_before", match)):
         return None  # "how many days ago", "I read it in four days"
-    if match["half"]:
-        return read_half_more(unit, sign, least)
     weekday, sure = rules.named_weekday(unit), not rules.is_vague_count(match["count"])
+    finer, parts = WORDS["halved"].get(unit, ("", 0))
+    if (match["half"] and not finer) or (not match["half"] and least == 0):
+        return None
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
+        if match["half"]:
+            return calendar.unit_away(finer, now, sign * (least * parts + parts // 2))
         if weekday is None:
             return calendar.units_away(unit, now, sign * least, sign * most, sure=sure)
         return calendar.day_at(calendar.day_of_week(now + DAY * (sign > 0), weekday, sign * least))
@@ -209,19 +208,6 @@ def read_range_ago(match: Match) -> Resolve:
     unit, least = match["unit"].lower(), rules.count_of(match["least"])[0]
     most = least + 1 if match["most"].lower() == "so" else rules.count_of(match["most"])[1]
     return lambda now, tense: replace(calendar.units_away(unit, now, -least, -most, sure=False), unit="span")
-
-
-def read_half_more(unit: str, sign: int, count: int) -> Resolve | None:
-    """Read "a year and a half ago", "a week and a half ago", and with a count of 0 "half an hour ago"."""
-    finer = {"year": ("month", 12), "week": ("day", 7), "day": ("hour", 24), "hour": ("minute", 60)}.get(unit)
-    if finer is None:
-        return None
-    return lambda now, tense: calendar.unit_away(finer[0], now, sign * (count * finer[1] + finer[1] // 2))
-
-
-def read_half(match: Match) -> Resolve | None:
-    """Read "half a year ago"."""
-    return read_half_more(match["unit"].lower(), -1, 0)
 
 
 def read_rolling(match: Match) -> Resolve:

@@ -86,7 +86,7 @@ def _read_session(question: Fields, place: Place, value: object, seen: Counter[s
         session_id = f"{session_id}#{seen[session_id]}"
         entry.report("", f"a session id used before in this history; kept as {session_id}")
     turns = _read_turns(value, where, session_id, question.skips)
-    return entry.session(turns, "date", external_id=session_id)
+    return entry.session(turns, "date", session_id)
 
 
 def _read_turns(value: object, place: str, session_id: str, skips: list[Skip]) -> Iterator[TurnDraft]:

@@ -202,19 +202,14 @@ class Fields:
         return list_objects(self.values.get(name), self.place_of(name), self.skips)
 
     def session(
-        self,
-        turns: Iterable[TurnDraft],
-        start: str,
-        read: Callable[[str], datetime | None] = parse_moment,
-        external_id: str = "",
-        turns_name: str = "",
+        self, turns: Iterable[TurnDraft], start: str, external_id: str = "", turns_name: str = ""
     ) -> SessionDraft | None:
         """A session that starts at the moment in a field; None if it has no turns, which is reported."""
         turns = tuple(turns)
         if not turns:
             self.report(turns_name, EMPTY_SESSION)
             return None
-        return SessionDraft(turns, self.moment(start, read), self.text(start), external_id)
+        return SessionDraft(turns, self.moment(start), self.text(start), external_id)
 
 
 def stream_objects(path: Source, skips: list[Skip]) -> Iterator[tuple[str | int, Fields]]:
