@@ -13,8 +13,8 @@ from functools import cache
 
 from memory.dates.calendar import PATTERNS, WORDS, Stretch, Tense
 from memory.dates.chinese import CHINESE_RULES
-from memory.dates.english.modifiers import PREFIXES, SUFFIXES
-from memory.dates.english.times import ENGLISH_RULES
+from memory.dates.english import ENGLISH_RULES
+from memory.dates.modifiers import PREFIXES, SUFFIXES
 from memory.dates.rules import CONTEXTS, LOOK_BACK, WORD_START, Kind, Match, Resolve, Rule, compile_pattern
 
 MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth

@@ -27,15 +27,12 @@ def third_of(match: Match, stretch: Stretch) -> Stretch | None:
     """The "early", "mid" or "late" third: of a month by tens of days, of a year by months, of a week by days."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"].lower().split()[0], 2)
     start, days = stretch.start, (stretch.end - stretch.start).days
-    if stretch.unit not in {"week", "month", "season", "quarter", "year", "decade"}:
-        return None
-    if stretch.unit == "month":
-        edges = [start, start + 10 * DAY, start + 20 * DAY, stretch.end]
-    elif stretch.unit == "week":
-        edges = [start, start + 2 * DAY, start + 5 * DAY, stretch.end]
+    if cuts := {"month": (10, 20), "week": (2, 5)}.get(stretch.unit):
+        edges = [start, *(start + day * DAY for day in cuts), stretch.end]
+    elif stretch.unit in {"season", "quarter", "year", "decade"}:
+        edges = [calendar.shift_months(start, round(days / 30.44) * n // 3) for n in range(4)]
     else:
-        length = round(days / 30.44)
-        edges = [calendar.shift_months(start, length * n // 3) for n in range(4)]
+        return None
     return Stretch(edges[third], edges[third + 1], sure=False)
 
 
