@@ -14,16 +14,9 @@ from pathlib import Path
 from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting.export import restore_personas
-from memory.importers import BENCHMARKS, CHATS
+from memory.importers import BENCHMARKS, CHATS, history_file
 from memory.importers.detect import unpack
-from memory.importers.history_file import (
-    MAX_LISTED_SKIPS,
-    History,
-    HistoryFile,
-    Participants,
-    find_speakers,
-    size_of,
-)
+from memory.importers.history_file import History, HistoryFile, Participants
 from memory.progress import Progress, rescale, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
 
@@ -107,7 +100,7 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
         HistorySummary(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last)
         for h in histories
     )
-    skipped, (speakers, user) = sum(h.skipped for h in histories), find_speakers(file.importer, histories)
+    skipped, (speakers, user) = sum(h.skipped for h in histories), history_file.find_speakers(file.importer, histories)
     is_chat, is_benchmark = file.importer in CHATS, file.importer in BENCHMARKS
     may_share, listed = not is_benchmark and not file.is_export, _listed(histories)
     return FileSummary(file.importer.NAME, summaries, listed, skipped, file.fault, speakers, user, is_chat, may_share)
@@ -231,7 +224,7 @@ class _BatchWriter:
         else:
             self.memories.append(record)
             self.turns += 1
-        self.size += size_of(record)
+        self.size += history_file.size_of(record)
         if self.turns >= BATCH_TURNS or self.size >= BATCH_BYTES:
             self.flush()
 
@@ -288,4 +281,4 @@ def _report(*histories: History) -> HistoryReport:
 
 
 def _listed(histories: Iterable[History]) -> tuple[Skip, ...]:
-    return tuple(islice((skip for h in histories for skip in h.skips), MAX_LISTED_SKIPS))
+    return tuple(islice((skip for h in histories for skip in h.skips), history_file.MAX_LISTED_SKIPS))
