@@ -14,17 +14,9 @@ from pathlib import Path
 from memory.bank.bank import Bank
 from memory.errors import Cancelled, MemoirError, UnreadableFile
 from memory.exporting.export import restore_personas
-from memory.importers import BENCHMARKS, CHATS
+from memory.importers import BENCHMARKS, CHATS, history_file
 from memory.importers.detect import unpack
-from memory.importers.history_file import (
-    MAX_LISTED_SKIPS,
-    History,
-    HistoryFile,
-    Participants,
-    likely_user,
-    size_of,
-    speakers_to_ask,
-)
+from memory.importers.history_file import History, HistoryFile, Participants
 from memory.progress import Progress, rescale, without_progress
 from memory.types import MemoryDraft, Persona, PersonaDraft, SessionDraft, Skip, WriteCounts
 
@@ -108,8 +100,7 @@ def summarize(path: Path, progress: Progress = without_progress) -> FileSummary:
         HistorySummary(h.header.external_id, h.header.name, h.sessions, h.turns, h.memories, h.first, h.last)
         for h in histories
     )
-    skipped, speakers = sum(h.skipped for h in histories), speakers_to_ask(file.importer, histories)
-    user = likely_user(histories) if speakers else ""
+    skipped, (speakers, user) = sum(h.skipped for h in histories), history_file.find_speakers(file.importer, histories)
     is_chat, is_benchmark = file.importer in CHATS, file.importer in BENCHMARKS
     may_share, listed = not is_benchmark and not file.is_export, _listed(histories)
     return FileSummary(file.importer.NAME, summaries, listed, skipped, file.fault, speakers, user, is_chat, may_share)
@@ -146,16 +137,26 @@ def ingest(
     participants = Participants(path, user, rescale(progress, 0, 0.3))
     with closing(HistoryFile(path, rescale(progress, 0.3, 1) if user else progress)) as file:
         if file.is_export:
-            report = _restore_export(bank, file, choose, persona, progress)
+            chosen = _restore_export(bank, file, choose, persona, progress)
         else:
-            report = _store_records(_BatchWriter(bank, file, persona, participants, kept_apart), choose)
+            chosen = _store_records(_BatchWriter(bank, file, persona, participants, kept_apart), choose)
+    if not chosen:
+        names = ", ".join([h.header.external_id or h.header.name for h in file.histories.values()][:20])
+        missing = f"has no history {', '.join(choose or ())}; it has {names}. Nothing was stored."
+        raise UnreadableFile(f"{path.name}, read as {file.importer.NAME}, {missing} {file.fault}".strip())
+    by_persona: dict[int, list[History]] = {}
+    for history in chosen:
+        if history.persona:
+            by_persona.setdefault(history.persona.id, []).append(history)
+    reports = tuple(_report(*histories) for histories in by_persona.values())
     with suppress(Cancelled):  # too late, everything is stored
         progress(1.0)
-    return report
+    absent = tuple(name for name in choose or () if not any(history.is_among([name]) for history in chosen))
+    return ImportReport(path, file.importer.NAME, reports, file.fault, absent)
 
 
-def _store_records(writer: "_BatchWriter", choose: Collection[str] | None) -> ImportReport:
-    """Import a file of any format except Memoir's exports."""
+def _store_records(writer: "_BatchWriter", choose: Collection[str] | None) -> list[History]:
+    """Import a file of any format except Memoir's exports; returns the histories that were chosen."""
     file = writer.file
     try:
         for history, record in file.read():
@@ -165,31 +166,17 @@ def _store_records(writer: "_BatchWriter", choose: Collection[str] | None) -> Im
     except Cancelled as cancelled:
         raise Cancelled(f"Cancelled. {writer.so_far}") from cancelled
     chosen = [history for history in file.histories.values() if history.is_among(choose)]
-    if not chosen:
-        raise UnreadableFile(_describe_missing(file, choose or ()))
-    if file.fault and not any(h.persona for h in chosen):
+    if not file.fault:
+        for history in chosen:
+            writer.persona_of(history)
+    elif chosen and not any(history.persona for history in chosen):
         raise UnreadableFile(file.fault)
-    by_persona: dict[int, list[History]] = {}
-    for history in chosen:
-        if history.persona or not file.fault:
-            by_persona.setdefault(writer.persona_of(history).id, []).append(history)
-    reports = tuple(_report(*histories) for histories in by_persona.values())
-    return ImportReport(file.path, file.importer.NAME, reports, file.fault, _missing(choose, chosen))
-
-
-def _missing(choose: Collection[str] | None, histories: Collection[History]) -> tuple[str, ...]:
-    return tuple(name for name in choose or () if not any(history.is_among([name]) for history in histories))
-
-
-def _describe_missing(file: HistoryFile, choose: Collection[str]) -> str:
-    names = ", ".join([h.header.external_id or h.header.name for h in file.histories.values()][:20])
-    missing = f"{file.path.name}, read as {file.importer.NAME}, has no history {', '.join(choose)}; it has {names}."
-    return f"{missing} Nothing was stored. {file.fault}".strip()
+    return chosen
 
 
 def _restore_export(
     bank: Bank, file: HistoryFile, choose: Collection[str] | None, persona: str | None, progress: Progress
-) -> ImportReport:
+) -> list[History]:
     """Import an export of Memoir's, row by row, once all of it was read as any other file is."""
     file.progress = rescale(progress, 0, 0.3)
     file.read_to_end()
@@ -200,11 +187,9 @@ def _restore_export(
     unpacked, restoring = unpack(file.path), rescale(progress, 0.3, 0.99)
     (source,) = unpacked.sources
     restored = restore_personas(bank, source, choose, target, lambda read: restoring(min(read / size, 1)))
-    if not restored:
-        raise UnreadableFile(_describe_missing(file, choose or ()))
-    for skip in unpacked.skips:
+    for skip in unpacked.skips if restored else ():
         restored[0].count(skip)
-    return ImportReport(file.path, file.importer.NAME, tuple(map(_report, restored)), "", _missing(choose, restored))
+    return restored
 
 
 @dataclass
@@ -233,7 +218,7 @@ class _BatchWriter:
         else:
             self.memories.append(record)
             self.turns += 1
-        self.size += size_of(record)
+        self.size += history_file.size_of(record)
         if self.turns >= BATCH_TURNS or self.size >= BATCH_BYTES:
             self.flush()
 
@@ -290,4 +275,4 @@ def _report(*histories: History) -> HistoryReport:
 
 
 def _listed(histories: Iterable[History]) -> tuple[Skip, ...]:
-    return tuple(islice((skip for h in histories for skip in h.skips), MAX_LISTED_SKIPS))
+    return tuple(islice((skip for h in histories for skip in h.skips), history_file.MAX_LISTED_SKIPS))

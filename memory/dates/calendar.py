@@ -10,33 +10,33 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from dateutil.relativedelta import relativedelta, weekday  # type: ignore[import-untyped]
 from dateutil.rrule import rrulestr  # type: ignore[import-untyped]
 
 from memory import read_table
 
-Unit = Literal[
-    "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year", "decade", "span"
-]
 Which = Literal["last", "this", "next", "nearest"]
 Tense = Literal["past", "present", "future"]
+
+WORDS, PATTERNS = (read_table(__file__, name) for name in ("words.toml", "patterns.toml"))
+"""The lists and tables of these files, by name."""
 
 DAY = timedelta(days=1)
 PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
 FIRST_MONTH_OF_SEASON = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
-MONTHS_IN: dict[str, tuple[int, Unit]] = {"month": (1, "month"), "quarter": (3, "quarter"), "year": (12, "year")}
+MONTHS_IN: dict[str, int] = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 YEARS_LOOKED_AT = 8  # a 29 February is at most eight years away
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A half-open span of naive local time, and the calendar unit that it is; `sure` is False for a vague one."""
+    """A half-open span of naive local time; `unit` is the calendar unit that it is, `sure` is False for a vague one."""
 
     start: datetime
     end: datetime
-    unit: Unit = "span"
+    unit: str = "span"
     sure: bool = True
 
 
@@ -45,7 +45,7 @@ def midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def run_of_days(first: datetime, count: int, unit: Unit = "span") -> Stretch:
+def run_of_days(first: datetime, count: int, unit: str = "span") -> Stretch:
     """`count` whole days, beginning with the day of `first`."""
     start = midnight(first)
     return Stretch(start, start + count * DAY, unit)
@@ -58,11 +58,16 @@ def day_at(first: datetime) -> Stretch:
 
 def shift_months(moment: datetime, count: int) -> datetime:
     """Move a moment by calendar months; 31 March less one month is 28 or 29 February."""
-    year, month = divmod(moment.year * 12 + moment.month - 1 + count, 12)
-    return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
+    moved: datetime = moment + relativedelta(months=count)
+    return moved
 
 
-def months(year: int, month: int, count: int, unit: Unit) -> Stretch:
+def length_of(unit: str, count: int) -> Any:  # noqa: ANN401 - dateutil has no types
+    """The length of `count` units, to add to a moment."""
+    return relativedelta(**WORDS["lengths"][unit]) * count
+
+
+def months(year: int, month: int, count: int, unit: str) -> Stretch:
     """`count` calendar months from one month of a year."""
     start = datetime(year, month, 1)
     return Stretch(start, shift_months(start, count), unit)
@@ -89,22 +94,15 @@ def clock_span(moment: datetime, *, minutes: bool) -> Stretch:
 def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:
     """The calendar unit that contains the moment, moved by `count` units."""
     today = midnight(moment)
-    monday = today + (7 * count - today.weekday()) * DAY
-    match unit:
-        case "week":
-            return run_of_days(monday, 7, "week")
-        case "weekend":
-            return run_of_days(monday + 5 * DAY, 2, "weekend")
-        case "month" | "quarter" | "year":
-            size, name = MONTHS_IN[unit]
-            first = shift_months(today.replace(day=1), size * count - (today.month - 1) % size)
-            return months(first.year, first.month, size, name)
-        case "decade":
-            return months(today.year - today.year % 10 + 10 * count, 1, 120, "decade")
-        case "morning" | "afternoon" | "evening" | "night":
-            return part_of_day(today + count * DAY, unit)
-        case _:
-            return day_at(today + count * DAY)
+    if size := MONTHS_IN.get(unit):
+        months_into = (12 * today.year + today.month - 1) % size
+        first = shift_months(today.replace(day=1), size * count - months_into)
+        return months(first.year, first.month, size, unit)
+    if unit in {"week", "weekend"}:
+        monday = today + (7 * count - today.weekday()) * DAY
+        return run_of_days(monday, 7, unit) if unit == "week" else run_of_days(monday + 5 * DAY, 2, unit)
+    day = today + count * DAY
+    return part_of_day(day, unit) if unit in PARTS_OF_DAY else day_at(day)
 
 
 def unit_away(unit: str, now: datetime, count: int) -> Stretch:
@@ -151,20 +149,6 @@ def weekdays(now: datetime, day: int) -> Iterator[Stretch]:
     return (day_at(monday + (7 * week + day) * DAY) for week in range(-2, 3))
 
 
-def days_of_month(now: datetime, day: int) -> Iterator[Stretch]:
-    """The same day of each month in the half year around now; months too short for it are left out."""
-    for count in range(-3, 4):
-        first = shift_months(now.replace(day=1), count)
-        if day <= monthrange(first.year, first.month)[1]:
-            yield day_at(first.replace(day=day))
-
-
-def on_weekday(days: Iterable[Stretch], weekday: int, now: datetime) -> Stretch | None:
-    """The day nearest to now that falls on the weekday; of two as near, the earlier."""
-    fitting = (day for day in days if day.start.weekday() == weekday)
-    return min(fitting, key=lambda day: abs(day.start - midnight(now)), default=None)
-
-
 def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: Tense, cycle: str) -> Stretch | None:
     """Choose one of the occurrences, given in time order.
 
@@ -194,9 +178,6 @@ def day_of_week(moment: datetime, day: int, nth: int) -> datetime:
     found: datetime = midnight(moment) + relativedelta(days=-(nth < 0), weekday=weekday(day, nth))
     return found
 
-
-WORDS, PATTERNS = (read_table(__file__, name) for name in ("words.toml", "patterns.toml"))
-"""The lists and tables of these files, by name."""
 
 HOLIDAYS: dict[str, tuple[str, int]] = WORDS["holidays"]
 

@@ -5,6 +5,8 @@ Of these `dateparser` 1.5.0 (as "zh") reads 昨天, 去年 and numeric dates wit
 the last one that is over.
 """
 
+from functools import partial
+
 from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, WORDS, Stretch, unit_at
 from memory.dates.rules import Match, Resolve, compile_rules
@@ -43,7 +45,7 @@ def read_chinese_week(match: Match) -> Resolve:
 def read_chinese_weekday(match: Match) -> Resolve:
     """Read 周五, 周末: the last one that is over; in the future tense, the next."""
     if match["day"] == "末":
-        return rules.the_weekend
+        return rules.read_the_weekend(match)
     return rules.weekday_at("一二三四五六".find(match["day"]) % 7)
 
 
@@ -54,24 +56,15 @@ def read_chinese_date(match: Match) -> Resolve | None:
     if not 1 <= month <= 12:
         return None
 
-    def of_year(year: int) -> Stretch | None:
+    def get(year: int) -> Stretch | None:
         return calendar.days_in(year, month, day) if day else calendar.months(year, month, 1, "month")
 
-    if match["year"]:
-        shift = YEARS[match["year"]]
-        return lambda now, tense: of_year(now.year + shift)
-    return rules.yearly(of_year)
+    return rules.of_year(match["year"], get)
 
 
 def read_chinese_season(match: Match) -> Resolve | None:
     """Read 去年夏天, 2021年春天; without a year, the latest that has begun."""
-    name = SEASONS[match["season"]]
-    if match["number"]:
-        return rules.fixed(calendar.season(int(match["number"]), name))
-    if match["year"]:
-        shift = YEARS[match["year"]]
-        return lambda now, tense: calendar.season(now.year + shift, name)
-    return rules.yearly(lambda year: calendar.season(year, name))
+    return rules.of_year(match["year"], partial(calendar.season, name=SEASONS[match["season"]]))
 
 
 def read_chinese_distance(match: Match) -> Resolve | None:
@@ -87,11 +80,6 @@ def read_chinese_unit(match: Match) -> Resolve:
     """Read 去年, 上个月."""
     year, shift = match["year"], match["shift"]
     return rules.unit_from_now("year", YEARS[year]) if year else rules.unit_from_now("month", SHIFTS[shift])
-
-
-def read_chinese_recently(match: Match) -> Resolve:
-    """Read 最近."""
-    return rules.days_ago(30, 0)
 
 
 CHINESE_RULES = compile_rules("chinese", globals(), start="")

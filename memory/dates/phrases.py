@@ -1,4 +1,10 @@
-"""Find the phrases of a text that name a time: match the rules, extend by the words around, join ranges."""
+"""Find the phrases of a text that name a time: match the rules, extend by the words around, join ranges.
+
+Whether a time lies in the past or ahead is told by the verbs around it: "we moved in March", "we're moving in March". A
+past form makes a clause one of the past: English has some two hundred irregular ones and the ending -ed, while its
+present forms look like any other word ("exams start on the 18th"). A clause without a verb announces something
+("dentist on friday").
+"""
 
 import re
 from dataclasses import dataclass, replace
@@ -7,16 +13,26 @@ from functools import cache
 
 from memory.dates.calendar import PATTERNS, WORDS, Stretch, Tense
 from memory.dates.chinese import CHINESE_RULES
-from memory.dates.english.modifiers import PREFIXES, SUFFIXES
-from memory.dates.english.tense import tense_of
-from memory.dates.english.times import ENGLISH_RULES
-from memory.dates.rules import CONTEXTS, LOOK_BACK, WORD_START, Kind, Match, Resolve, Rule
+from memory.dates.english import ENGLISH_RULES
+from memory.dates.modifiers import PREFIXES, SUFFIXES
+from memory.dates.rules import CONTEXTS, LOOK_BACK, WORD_START, Kind, Match, Resolve, Rule, compile_pattern
 
 MAX_EXPRESSIONS = 100  # in one text; a longer text is read up to the hundredth
 MAX_SENTENCE = 300  # characters looked at on each side of an expression
 
 HINT_WORDS = frozenset(WORDS["hints"].split())
 HINT_SIGNS, HAS_CHINESE, LETTERS, SENTENCE_END, CHINESE_FUTURE_CUE = map(re.compile, PATTERNS["phrases"].values())
+
+IRREGULAR_PASTS, OTHER_ED, TIME_WORDS = (
+    frozenset(WORDS[name].split()) for name in ("irregular_pasts", "other_ed", "time_words")
+)
+
+SIGNS = {name: compile_pattern(pattern, " ") for name, pattern in PATTERNS["tense"].items()}
+"""The patterns of words and clauses that tell a tense, by name."""
+
+MAX_VERBLESS_WORDS = 2
+"""Words of a clause that has no verb ("then Rome in May")."""
+FUTURE_SIGNS = (SIGNS["ahead"], SIGNS["now_planned"], SIGNS["progressive"])
 
 RULES = {"english": (ENGLISH_RULES, WORD_START), "chinese": (CHINESE_RULES, "")}
 """The rules of a language, and what begins all of them."""
@@ -100,7 +116,54 @@ def _tense(text: str, start: int, end: int) -> Tense:
     last = stop_after.start() if stop_after else end + MAX_SENTENCE
     if HAS_CHINESE.search(text, first, last):
         return "future" if CHINESE_FUTURE_CUE.search(text, first, last) else "past"
-    return tense_of(text[first:start], text[end:last])
+    return _tense_of(text[first:start], text[end:last])
+
+
+def _tense_of(before: str, after: str) -> Tense:
+    """The tense of a sentence at a time in it, from the words before and after the time.
+
+    In the clause around the time, the nearest verb before it decides, else the nearest after it. A clause without a
+    verb takes the tense of the one before it; one of at most a word ("on friday, we left") that of the next. A sentence
+    without a verb is in the present tense, and a time that stands alone is a past one.
+    """
+    if SIGNS["begins"].match(f"{before} {after}"):
+        return "future"
+    if all(word.lower() in TIME_WORDS or word[0].isdigit() for word in SIGNS["word"].findall(f"{before} {after}")):
+        return "past"
+    if SIGNS["since"].search(before) and not SIGNS["because"].match(after):
+        return "past"
+    head, tail = SIGNS["clause_end"].split(before), SIGNS["clause_end"].split(after)
+    if SIGNS["set_for"].search(head[-1]) or (
+        SIGNS["for"].search(head[-1]) and not SIGNS["spends_time"].search(head[-1])
+    ):
+        return "future"
+    words = len(SIGNS["word"].findall(f"{head[-1]} {tail[0]}"))
+    others = (
+        (*tail[1:], *reversed(head[:-1])) if words <= 1 else reversed(head[:-1]) if words <= MAX_VERBLESS_WORDS else ()
+    )
+    tenses = [_tense_of_clause(head[-1]), _tense_of_clause(tail[0], first=True), *map(_tense_of_clause, others)]
+    return next(filter(None, tenses), "present")
+
+
+def _tense_of_clause(clause: str, *, first: bool = False) -> Tense | None:
+    """The tense of the last, or the first, verb of a clause; None if none is recognised."""
+    ahead = [match.span() for sign in FUTURE_SIGNS for match in sign.finditer(clause)]
+    covered = [*ahead, *(match.span() for match in SIGNS["passive"].finditer(clause))]
+    past = [
+        match.span()
+        for match in SIGNS["word"].finditer(clause)
+        if _is_past_form(match[0]) and not any(start <= match.start() < end for start, end in covered)
+    ]
+    if not ahead and not past:
+        return "present" if SIGNS["present"].search(clause) else None
+    nearest = min([*ahead, *past]) if first else max([*ahead, *past])
+    return "future" if nearest in ahead else "past"
+
+
+def _is_past_form(word: str) -> bool:
+    """Whether a word looks like a past form or a participle."""
+    lower = word.lower().replace("’", "'")
+    return lower in IRREGULAR_PASTS or (lower.endswith("ed") and lower not in OTHER_ED)
 
 
 def _extend(text: str, phrases: list[Phrase], now: datetime) -> list[Phrase]:

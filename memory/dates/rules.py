@@ -25,13 +25,12 @@ WORD_START = r"(?<!\w)"
 SPACES = r"(?:[^\S\n]+)"  # not across lines: "in 2018" may end one list item and "7." begin the next
 NEXT_WORDS = ("next", "coming", "upcoming")
 CHOICES: dict[str, Which] = {"last": "last", "past": "last", "this": "this", **dict.fromkeys(NEXT_WORDS, "next")}
-ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1, "final": -1}
 NUMBER_WORDS, TENS_WORDS = WORDS["numbers"].split(), WORDS["tens"].split()
-VAGUE_COUNTS: dict[str, tuple[int, int]] = {"couple": (2, 2), "few": (2, 5), "several": (3, 7), "many": (5, 20)}
-COUNTS: dict[str, tuple[int, int]] = VAGUE_COUNTS | {
-    word: (number, number) for number, word in enumerate(NUMBER_WORDS, 1)
-}
-COUNTS |= {"a": (1, 1), "an": (1, 1), "thirty": (30, 30)}
+VAGUE_COUNTS: dict[str, tuple[int, int]] = WORDS["vague_counts"]
+COUNTS: dict[str, tuple[int, int]] = (
+    VAGUE_COUNTS | {word: (n, n) for n, word in enumerate(NUMBER_WORDS, 1)} | WORDS["other_counts"]
+)
+YEAR_WORDS: dict[str, int] = WORDS["chinese"]["years"]
 
 _PARTS: dict[str, str] = PATTERNS["parts"] | {
     "numbers": "|".join(NUMBER_WORDS),
@@ -40,13 +39,13 @@ _PARTS: dict[str, str] = PATTERNS["parts"] | {
     "vague_words": "|".join(sorted(WORDS["vague"], key=len, reverse=True)),
     # An apostrophe may stand before an s: the names are kept without ("valentines day").
     "holiday": "(?:" + "|".join(re.sub(r"s\b", "['’]?s", name) for name in calendar.HOLIDAYS) + r")\b",
-    "chinese_years": "|".join(WORDS["chinese"]["years"]),
+    "chinese_years": "|".join(YEAR_WORDS),
     "chinese_units": "|".join(WORDS["chinese"]["units"]),
 }
 
 LOOK_BACK = 40  # characters
 MAX_DATE_LENGTH = 60  # characters; "Wednesday, the 23rd of September 2023 at 11:45:00 p.m. UTC" has 58
-YEAR_FIRST, CHINESE, CALENDAR_TEXT = (
+*NUMERIC_DATES, CALENDAR_TEXT = (
     re.compile(pattern.replace("\n", ""), re.IGNORECASE if name == "calendar_text" else 0)
     for name, pattern in PATTERNS["absolute"].items()
 )
@@ -86,12 +85,8 @@ def read_absolute(text: str) -> Stretch | None:
     if len(text) > MAX_DATE_LENGTH or not text.isprintable():
         return None
     try:
-        if parts := YEAR_FIRST.fullmatch(text):
-            return _from_numbers(parts)
-        if parts := CHINESE.fullmatch(text):
-            return _calendar_unit(int(parts["year"]), parts["month"], parts["day"])
-        if re.fullmatch(r"[12]\d{3}", text):
-            return _calendar_unit(int(text), None, None)
+        if parts := next(filter(None, (form.fullmatch(text) for form in NUMERIC_DATES)), None):
+            return _from_numbers(parts.groupdict())
         if not CALENDAR_TEXT.fullmatch(text):
             return None
         # With slashes the month comes first unless it cannot (the library's own default), with dots always the day.
@@ -105,21 +100,14 @@ def read_absolute(text: str) -> Stretch | None:
         return None
 
 
-def _calendar_unit(year: int, month: str | None, day: str | None) -> Stretch:
-    if month is None:
-        return calendar.months(year, 1, 12, "year")
-    first = datetime(year, int(month), int(day or 1))
-    return calendar.day_at(first) if day else unit_at("month", first)
-
-
-def _from_numbers(parts: re.Match[str]) -> Stretch | None:
-    if not parts["clock"]:
-        return _calendar_unit(int(parts["year"]), parts["month"], parts["day"])
-    if not parts["day"]:
-        return None
-    day = f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}"
-    clock = parts["clock"] if parts["clock"][1] != ":" and parts["clock"][2] == ":" else f"0{parts['clock']}"
-    return calendar.clock_span(datetime.fromisoformat(f"{day}T{clock}{parts['zone'] or ''}"), minutes=True)
+def _from_numbers(parts: Mapping[str, str | None]) -> Stretch | None:
+    """The minute, day, month or year of a date that is all numbers, or written in Chinese."""
+    year, month, day, clock = (parts.get(name) for name in ("year", "month", "day", "clock"))
+    first = datetime(int(year or 0), int(month or 1), int(day or 1))
+    if clock:
+        written = f"{first.date()}T{clock.zfill(len(clock) + (clock[1] == ':'))}{parts['zone'] or ''}"
+        return calendar.clock_span(datetime.fromisoformat(written), minutes=True) if day else None
+    return unit_at("day" if day else "month" if month else "year", first)
 
 
 def read_full_date(match: Match) -> Resolve | None:
@@ -137,9 +125,17 @@ def occurrence(around: Callable[[datetime], Iterable[Stretch]], which: Which = "
     return lambda now, tense: calendar.choose(around(now), now, which, tense, "year")
 
 
-def yearly(of_year: Callable[[int], Stretch | None], which: Which = "nearest") -> Resolve:
-    """A resolver that chooses what one of the years around now has of something."""
-    return occurrence(lambda now: calendar.in_each_year(now, of_year), which)
+def of_year(
+    year: str | None, get: Callable[[int], Stretch | None], which: Which = "nearest", *, is_time: bool = True
+) -> Resolve | None:
+    """A resolver of what a year has of something: the year that is named, in numbers or as 去年.
+
+    Without one, it is that of the years around now which "last" or the tense chooses, if it `is_time`.
+    """
+    if year:
+        shift = YEAR_WORDS.get(year)
+        return fixed(get(int(year))) if shift is None else lambda now, tense: get(now.year + shift)
+    return occurrence(lambda now: calendar.in_each_year(now, get), which) if is_time else None
 
 
 NEAREST_WEEKDAY: Mapping[Tense, Which] = {"past": "last", "present": "nearest", "future": "next"}
@@ -152,13 +148,16 @@ def weekday_at(weekday: int, which: Which = "nearest") -> Resolve:
     return lambda now, tense: calendar.choose(calendar.weekdays(now, weekday), now, choices[tense], tense, "week")
 
 
-def the_weekend(now: datetime, tense: Tense) -> Stretch:
-    """Resolve "the weekend": this one once it has begun or unless the tense is past, the last one otherwise."""
-    return unit_at("weekend", now, 0 if now.weekday() >= 5 or tense != "past" else -1)
+def read_the_weekend(match: Match) -> Resolve:
+    """Read "the weekend": this one once it has begun or unless the tense is past, the last one otherwise."""
+    return lambda now, tense: unit_at("weekend", now, 0 if now.weekday() >= 5 or tense != "past" else -1)
 
 
-def days_ago(far: int, near: int) -> Resolve:
-    """A resolver of vague words: from one number of days ago to another."""
+def read_vague(match: Match) -> Resolve | None:
+    """Read "recently", "the other day", "a while ago", 最近: from one number of days ago to another."""
+    if before("asking_how_many", match):
+        return None  # "how long ago", "how many years ago"
+    far, near = WORDS["vague"][" ".join(match[0].lower().split())]
     return lambda now, tense: replace(run_of_days(now - far * DAY, far - near + 1), sure=False)
 
 

@@ -23,18 +23,7 @@ from memory.bank.sessions import find_or_create_persona, insert_turns
 from memory.bank.unfinished import publish, unfinished_file
 from memory.errors import Cancelled, UnreadableFile
 from memory.importers.generic import memoir_export
-from memory.importers.generic.memoir_export import (
-    VERSION,
-    ChangeRow,
-    End,
-    Line,
-    MemoryRow,
-    PersonaRow,
-    SessionRow,
-    SourceRow,
-    TurnRow,
-    dump_line,
-)
+from memory.importers.generic.memoir_export import ChangeRow, End, Line, MemoryRow, PersonaRow, SessionRow, TurnRow
 from memory.importers.history_file import History
 from memory.importers.reading.source import Source
 from memory.progress import Progress, without_progress
@@ -60,10 +49,10 @@ def export_lines(bank: Bank, personas: Sequence[Persona], progress: Progress = w
             for line in _of_persona(db, persona):
                 done += len(line.session.turns) if line.session else MEMORY * (line.memory is not None)
                 progress(done / total)
-                text = dump_line(line)
+                text = memoir_export.dump_line(line)
                 digest.update(text.encode() + b"\n")
                 yield text
-    yield dump_line(Line(end=End(**counts, sha256=digest.hexdigest())))
+    yield memoir_export.dump_line(Line(end=End(**counts, sha256=digest.hexdigest())))
 
 
 def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: Progress = without_progress) -> int:
@@ -77,7 +66,7 @@ def write_export(bank: Bank, personas: Sequence[Persona], path: Path, progress: 
 
 def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
     for row in db.table("personas").rows_where("id = ?", [persona.id]):
-        yield Line(memoir=VERSION, persona=PersonaRow.read(row))
+        yield Line(memoir=memoir_export.VERSION, persona=PersonaRow.read(row))
     for row in db.table("sessions").rows_where("persona_id = ?", [persona.id], order_by="id"):
         for turns in _pieces(db, row["id"]):
             yield Line(session=SessionRow.read(row, turns=turns))
@@ -111,7 +100,9 @@ def _memory_line(row: rows.Row) -> Line:
         identity=None if own else row["identity"],
         superseded_by=row["successor"],
         key=row["key"] if row["key"] != row["text"] else "",
-        sources=tuple(SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone, _ in ordered),
+        sources=tuple(
+            memoir_export.SourceRow(turn=turn, quote=quote, alone=bool(alone)) for turn, quote, alone, _ in ordered
+        ),
         rests_on=tuple(json.loads(row["bases"])),
         cited_by=tuple((turn, number) for turn, number in json.loads(row["uses"])),
     )

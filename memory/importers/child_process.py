@@ -4,8 +4,8 @@ A parser that hangs in a thread of the app could not be ended.
 
     python -m memory.importers.child_process FILE
 
-writes to standard output, pickled one by one: the `Heading` of the file, its records, and at the end None or the
-`UnreadableFile` that says where it breaks off.
+writes to standard output, pickled one by one: what is read of the file (`Unpacked`), its records, and at the end None
+or the `UnreadableFile` that says where it breaks off.
 """
 
 import errno
@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,7 +27,7 @@ import psutil  # type: ignore[import-untyped]
 
 from memory.errors import UnreadableFile
 from memory.formatting import format_count
-from memory.importers.detect import Heading, unpack
+from memory.importers.detect import Unpacked, unpack
 from memory.importers.reading.source import Record
 
 if sys.platform != "win32":  # which has no such limits
@@ -57,8 +58,10 @@ PROGRAM = ("-m", "memory.importers.child_process")
 _TURNS = threading.Semaphore(MAX_PROCESSES)
 
 
-def read_file(path: Path, check: Callable[[], None]) -> tuple[Heading, Generator[Record, None, None]]:
-    """Read a file's heading, then its records; `check` is called while this waits, and raises `Cancelled` to end it.
+def read_file(path: Path, check: Callable[[], None]) -> tuple[Unpacked, Generator[Record, None, None]]:
+    """Read what a file is, without its sources, then its records.
+
+    `check` is called while this waits, and raises `Cancelled` to end it.
 
     Raises:
         UnreadableFile: the rest of the file is unreadable, or reading it takes too long or too much memory; everything
@@ -70,9 +73,9 @@ def read_file(path: Path, check: Callable[[], None]) -> tuple[Heading, Generator
         is_small = True
     if is_small:
         messages = _read_here(path)
-        heading = next(messages)
-        if heading.size <= LARGE_BYTES:  # an archive may contain more
-            return heading, messages
+        unpacked = next(messages)
+        if unpacked.size <= LARGE_BYTES:  # an archive may contain more
+            return unpacked, messages
     messages = _read_in_child(path, check)
     return next(messages), messages
 
@@ -90,7 +93,7 @@ def wait_for_turn(turns: threading.Semaphore, check: Callable[[], None]) -> Iter
 
 def _read_here(path: Path) -> Generator[Any, None, None]:
     unpacked = unpack(path)
-    yield unpacked.heading
+    yield replace(unpacked, sources=(), skips=())
     for source in unpacked.sources:
         yield from unpacked.importer.read(source)
     yield from unpacked.skips
@@ -116,7 +119,7 @@ def _read_in_child(path: Path, check: Callable[[], None]) -> Generator[Any, None
                         return
                     if isinstance(message, UnreadableFile):
                         raise message
-                    if isinstance(message, Heading):
+                    if isinstance(message, Unpacked):
                         size = message.size
                     yield message
         except (EOFError, pickle.UnpicklingError) as fault:
@@ -152,7 +155,7 @@ def _seconds_for(size: int) -> int:
 
 
 def main(path: Path) -> int:
-    """Write the heading and the records of a file to standard output; returns the exit status."""
+    """Write what a file is and its records to standard output; returns the exit status."""
 
     def send(message: object) -> None:
         sys.stdout.buffer.write(pickle.dumps(message))
@@ -161,7 +164,7 @@ def main(path: Path) -> int:
     _limit(0)
     try:
         for message in _read_here(path):
-            if isinstance(message, Heading):
+            if isinstance(message, Unpacked):
                 _limit(message.size)
             send(message)
         send(None)

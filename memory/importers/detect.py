@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Literal
 
+from memory import read_table
 from memory.errors import UnreadableFile
 from memory.importers import IMPORTERS, Importer
 from memory.importers.generic import memoir_export
@@ -22,16 +23,7 @@ from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import HEAD_BYTES, Part, Source, find_encoding, head_text, read_head
 from memory.types import Skip
 
-PICKLE = "a Python pickle, which could run code and is never opened; export its dialogues as text"
-SIGNATURES = (
-    (b"PK\x03\x04", "a zip archive within another; unpack it and import the files in it"),
-    (b"\x1f\x8b", "a gzip archive; unpack it and import the file in it"),
-    (b"%PDF", "a PDF document; save its text and import that"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    *((bytes([0x80, version]), PICKLE) for version in range(2, 6)),
-)
+SIGNATURES = tuple((start.encode("latin-1"), meaning) for start, meaning in read_table(__file__)["signatures"])
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r\f\x1b")
 # Text may contain a stray control character; with a tenth of them it is not text.
 MAX_CONTROL_SHARE = 0.1
@@ -67,31 +59,23 @@ MEMBER_SIGNATURE, END_64_BYTES = b"PK\x01\x02", 76
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """What a file is: a key of `IMPORTERS`, its bytes, unpacked, and whether it is an export of Memoir's."""
-
-    format: str
-    size: int
-    is_export: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Unpacked:
     """What is read of a file: the file itself, the card in a picture, or the members of an archive of one format.
 
-    `size` is the sum of the sources' bytes; `skips` are the members of the archive that are not read.
+    `format` is a key of `IMPORTERS`; `size` the sum of the sources' bytes; `is_export` whether it is an export of
+    Memoir's; `skips` are the members of the archive that are not read.
     """
 
-    importer: Importer
+    format: str
     sources: tuple[Source, ...]
     size: int
+    is_export: bool
     skips: tuple[Skip, ...] = ()
 
     @property
-    def heading(self) -> Heading:
-        """What the file is."""
-        name = next(name for name, importer in IMPORTERS.items() if importer is self.importer)
-        return Heading(name, self.size, memoir_export.is_export(self.sources[0]))
+    def importer(self) -> Importer:
+        """The importer of its format."""
+        return IMPORTERS[self.format]
 
 
 def unpack(path: Path) -> Unpacked:
@@ -103,41 +87,41 @@ def unpack(path: Path) -> Unpacked:
     head = read_head(path)
     if head.startswith(ZIP_SIGNATURES):
         return _unpack_archive(path)
-    size = path.stat().st_size
     if memoir_export.is_export(path):  # by its last line too, if its first one was changed
-        return Unpacked(IMPORTERS["memoir"], (path,), size)
+        return Unpacked("memoir", (path,), path.stat().st_size, is_export=True)
     try:
         if head.startswith(PNG_SIGNATURE):
             card = read_card(path)
-            return Unpacked(_find_importer(read_head(card)), (card,), card.size)
-        return Unpacked(_find_importer(head), (path,), size)
+            return Unpacked(_find_format(read_head(card)), (card,), card.size, memoir_export.is_export(card))
+        return Unpacked(_find_format(head), (path,), path.stat().st_size, is_export=False)
     except ValueError as fault:
         raise _unknown(path, str(fault)) from fault
 
 
 def _unpack_archive(path: Path) -> Unpacked:
     members, skips = _list_members(path)
-    known: list[tuple[Importer, str, Part]] = []
+    known: list[tuple[str, str, Part]] = []
     for name, member in members:
         try:
-            known.append((_find_importer(read_head(member)), name, member))
+            known.append((_find_format(read_head(member)), name, member))
         except ValueError as fault:
             skips.append(Skip(name, str(fault)))
     # The most specific format is the one the archive was made for, not a text file beside it.
-    chosen = next((i for i in IMPORTERS.values() if any(i is importer for importer, *_ in known)), None)
+    chosen = min((kind for kind, *_ in known), key=list(IMPORTERS).index, default=None)
     if chosen is None:
         found = "; ".join(f"{skip.place}: {skip.reason}" for skip in skips[:3]) or "it is empty"
         raise _unknown(path, f"it looks like a zip archive without a file of a known format ({found})")
-    why = f"not {chosen.NAME}; only one format is read from an archive. Import it by itself"
-    skips += [Skip(name, f"it is {i.NAME}, {why}") for i, name, _ in known if i is not chosen]
-    names, sources = zip(*((name, member) for i, name, member in known if i is chosen), strict=True)
-    if len(sources) > 1 and any(map(memoir_export.is_export, sources)):
+    why = f"not {IMPORTERS[chosen].NAME}; only one format is read from an archive. Import it by itself"
+    skips += [Skip(name, f"it is {IMPORTERS[kind].NAME}, {why}") for kind, name, _ in known if kind != chosen]
+    names, sources = zip(*((name, member) for kind, name, member in known if kind == chosen), strict=True)
+    is_export = any(map(memoir_export.is_export, sources))
+    if is_export and len(sources) > 1:
         listed = ", ".join(names[:3]) + (", ..." if len(sources) > 3 else "")
         raise UnreadableFile(
-            f"{path.name} contains {len(sources)} files of {chosen.NAME} ({listed}), but only one export can be "
-            "imported at a time. Nothing was stored. Unpack the archive and import each by itself."
+            f"{path.name} contains {len(sources)} files of {IMPORTERS[chosen].NAME} ({listed}), but only one export "
+            "can be imported at a time. Nothing was stored. Unpack the archive and import each by itself."
         )
-    return Unpacked(chosen, sources, sum(member.size for member in sources), tuple(skips))
+    return Unpacked(chosen, sources, sum(member.size for member in sources), is_export, tuple(skips))
 
 
 def _list_members(path: Path) -> tuple[list[tuple[str, Part]], list[Skip]]:
@@ -246,12 +230,12 @@ def _find_bomb(info: zipfile.ZipInfo) -> str:
     return ""
 
 
-def _find_importer(head: bytes) -> Importer:
-    """The importer of a file that starts with these bytes; raises `ValueError` that says why there is none."""
+def _find_format(head: bytes) -> str:
+    """The format of a file that starts with these bytes; raises `ValueError` that says why it is of none."""
     if reason := _why_unreadable(head):
         raise ValueError(reason)
-    if importer := next((importer for importer in IMPORTERS.values() if importer.sniff(head)), None):
-        return importer
+    if name := next((name for name, importer in IMPORTERS.items() if importer.sniff(head)), ""):
+        return name
     text = head_text(head).lstrip()
     if not text:
         raise ValueError("it contains only white space")

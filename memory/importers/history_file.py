@@ -16,7 +16,7 @@ from pathlib import Path
 
 from memory.errors import UnreadableFile
 from memory.formatting import clip, format_count
-from memory.importers import IMPORTERS, Importer
+from memory.importers import Importer
 from memory.importers.chats import telegram, whatsapp
 from memory.importers.child_process import LARGE_BYTES, read_file
 from memory.importers.generic import transcript
@@ -98,8 +98,8 @@ class HistoryFile:
         self.fault = ""
         self.progress = progress
         self._share = 0.0
-        heading, self._records = read_file(path, lambda: self.progress(self._share))
-        self.importer, self.size, self.is_export = IMPORTERS[heading.format], heading.size, heading.is_export
+        unpacked, self._records = read_file(path, lambda: self.progress(self._share))
+        self.importer, self.size, self.is_export = unpacked.importer, unpacked.size, unpacked.is_export
 
     def close(self) -> None:
         """End the reading, wherever it is; what a large file took of memory goes back to the system."""
@@ -170,27 +170,26 @@ def size_of(record: Record) -> int:
     return len(record.text.encode()) if isinstance(record, MemoryDraft) else 0
 
 
-def speakers_to_ask(importer: Importer, histories: Collection[History]) -> tuple[str, ...]:
-    """The speakers of whom the user may be one, who speaks most first; none where the file says who the user is."""
-    if importer not in (whatsapp, telegram, transcript):
-        return ()
+def find_speakers(importer: Importer, histories: Collection[History]) -> tuple[tuple[str, ...], str]:
+    """The speakers of whom the user may be one, who speaks most first, and the one who surely is, if one is.
+
+    That is who is called "Me", or is not the one whom a chat of two is named after. There are none where the file says
+    who the user is.
+    """
     turns = Counter[str]()
     for history in histories:
-        if not history.has_assistant:
+        if not history.has_assistant and importer in (whatsapp, telegram, transcript):
             turns.update(history.speakers)
+    if len(turns) < 2:
+        return (), ""
     ranked = tuple(speaker for speaker, _ in turns.most_common(MAX_CHOICES))
-    return ranked if len(ranked) > 1 else ()
-
-
-def likely_user(histories: Collection[History]) -> str:
-    """The speaker who is surely the user: called "Me", or not the one whom a chat of two is named after."""
     for history in histories:
-        for speaker in history.speakers:
-            if ROLE_OF_NAME.get(speaker.casefold()) == "user":
-                return speaker
-        if other := name_in_title(history.header.name, history.speakers):
-            return next(speaker for speaker in history.speakers if speaker != other)
-    return ""
+        users = [speaker for speaker in history.speakers if ROLE_OF_NAME.get(speaker.casefold()) == "user"]
+        if not users and (other := name_in_title(history.header.name, history.speakers)):
+            users = [speaker for speaker in history.speakers if speaker != other]
+        if users:
+            return ranked, users[0]
+    return ranked, ""
 
 
 class Participants:

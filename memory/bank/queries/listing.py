@@ -16,7 +16,7 @@ from memory.bank import rows
 from memory.bank.bank import NEWEST_FIRST, Bank
 from memory.bank.queries.memories import IS_PLAN
 from memory.bank.relations import YOU
-from memory.dates.english.tense import TIME_WORDS
+from memory.dates.phrases import TIME_WORDS
 from memory.search.tokens import content, terms, words
 from memory.types import SEMANTIC, Memory, Store, TimeSpan
 

@@ -12,13 +12,12 @@ in the turn's text. Questions, observations and summaries are derived from the d
 import re
 from collections.abc import Iterator
 
-from memory.importers.reading.fields import EMPTY_TURN, Fields, parse_moment, stream_objects
+from memory.importers.reading.fields import EMPTY_TURN, Fields, stream_objects
 from memory.importers.reading.json_stream import has_any
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "LoCoMo"
-DATE = "%I:%M %p on %d %B, %Y"
 SESSION = re.compile(r"session_([0-9]{1,6})\Z")
 
 sniff = has_any(("[]", "conversation", "speaker_a"), ("[]", "qa", "[]", "evidence"))
@@ -39,9 +38,7 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
         names = filter(SESSION.match, conversation.values)
         for name in sorted(names, key=lambda name: int(name.removeprefix("session_"))):
             turns = _read_turns(conversation, name)
-            yield conversation.session(
-                turns, f"{name}_date_time", lambda text: parse_moment(text, DATE), name, turns_name=name
-            )
+            yield conversation.session(turns, f"{name}_date_time", name, turns_name=name)
 
 
 def _read_turns(conversation: Fields, name: str) -> Iterator[TurnDraft]:

@@ -12,11 +12,10 @@ session id that occurs twice in one history becomes `<id>#2`. Only one session i
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from itertools import chain, groupby
 from typing import Any
 
-from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields, list_objects, parse_moment
+from memory.importers.reading.fields import EMPTY_TURN, ROLES, Fields, list_objects
 from memory.importers.reading.json_stream import Place, format_place, has_any, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
@@ -87,7 +86,7 @@ def _read_session(question: Fields, place: Place, value: object, seen: Counter[s
         session_id = f"{session_id}#{seen[session_id]}"
         entry.report("", f"a session id used before in this history; kept as {session_id}")
     turns = _read_turns(value, where, session_id, question.skips)
-    return entry.session(turns, "date", _read_date, session_id)
+    return entry.session(turns, "date", session_id)
 
 
 def _read_turns(value: object, place: str, session_id: str, skips: list[Skip]) -> Iterator[TurnDraft]:
@@ -95,10 +94,6 @@ def _read_turns(value: object, place: str, session_id: str, skips: list[Skip]) -
         speaker = turn.text("role")
         if text := turn.required_text("content", EMPTY_TURN):
             yield TurnDraft(speaker, ROLES.get(speaker, "other"), text, external_id=f"{session_id}_{number}")
-
-
-def _read_date(text: str) -> datetime | None:
-    return parse_moment(without_weekday(text), "%Y/%m/%d %H:%M", "%Y/%m/%d")
 
 
 def without_weekday(date: str) -> str:

@@ -19,14 +19,7 @@ from datetime import datetime
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.reading.dialogue import ChatLog
-from memory.importers.reading.fields import (
-    EMPTY_TURN,
-    Fields,
-    parse_epoch,
-    parse_moment,
-    parse_with_format,
-    read_objects,
-)
+from memory.importers.reading.fields import EMPTY_TURN, Fields, parse_epoch, parse_moment, read_objects
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, Skip, TurnDraft
@@ -89,5 +82,5 @@ def _read_date(text: str) -> datetime | None:
     if text.replace(".", "", 1).isdecimal():
         return parse_epoch(text)
     if "@" in text:  # "2024-5-1 @08h 00m 00s 123ms"
-        return parse_with_format(text.replace(" ", "").partition("s")[0], "%Y-%m-%d@%Hh%Mm%S")
+        return parse_moment(text.replace(" ", "").partition("s")[0], "%Y-%m-%d@%Hh%Mm%S")
     return parse_moment(text, "%B %d, %Y %I:%M%p", "%b %d, %Y %I:%M%p")

@@ -18,13 +18,13 @@ the first to speak, which is reported. Media are left out, their captions kept.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from memory import fill, read_table
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.reading.dialogue import MAX_CHARACTERS, ChatLog, RoleAssigner, name_in_title
@@ -39,20 +39,12 @@ Order = Literal["day/month/year", "month/day/year", "year/month/day"]
 ORDERS: tuple[Order, ...] = ("day/month/year", "month/day/year", "year/month/day")
 """If nothing in a file decides, the first is used, which most languages write."""
 
-_MARK = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]{0,3}"
-_SPACE = "[ \u00a0\u202f]"
-_HALF = rf"[^\W\d_]{{1,5}}(?:\.?{_SPACE}?[^\W\d_]{{1,3}})?\.?"
-# Digits of any script: a phone set to Arabic or Hindi writes those.
-STAMP = re.compile(
-    rf"{_MARK}(?P<open>\[?){_MARK}(?P<stamp>(?P<first>\d{{1,4}}){_MARK}(?P<mark>[./-]){_SPACE}?{_MARK}"
-    rf"(?P<second>\d{{1,2}}){_MARK}[./-]{_SPACE}?{_MARK}(?P<third>\d{{1,4}})\.?(?P<comma>[,،]?){_SPACE}{{0,2}}{_MARK}"
-    rf"(?:(?P<before>{_HALF}){_SPACE}?)?(?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<seconds>\d{{2}}))?"
-    rf"(?:{_SPACE}?(?P<after>{_HALF}))?){_MARK}(?:\]|{_SPACE}[-–]){_SPACE}(?P<rest>.*)",
-    re.DOTALL,
+_FORMS = read_table(__file__)
+STAMP, EDITED, PLACEHOLDER, ATTACHED = (
+    re.compile(fill(pattern, _FORMS["parts"]).replace("\n", ""), re.DOTALL) for pattern in _FORMS["patterns"].values()
 )
-# "a.m.", "p. m." and so on, without dots and spaces; other words before the hour ("klo", "um") mean "at".
-MORNING = frozenset({"am", "上午", "午前", "오전", "vorm", "πμ", "ص"})
-AFTERNOON = frozenset({"pm", "下午", "午後", "오후", "nachm", "μμ", "م"})
+MORNING, AFTERNOON, EDITED_WORDS, DELETED_BY_USER, DELETED_BY_OTHERS = map(frozenset, _FORMS["words"].values())
+
 FIRST_YEAR = 2009
 """The year in which WhatsApp appeared."""
 
@@ -60,19 +52,8 @@ COPY = re.compile(r" \([0-9]{1,3}\)\Z")
 LONGEST_NAME = 100
 QUOTES = frozenset('"“”«»„')
 MARKS = "\u200e\u200f\u202a\u202b\u202c\u2068\u2069 \u00a0\u202f~"
-
-# An iPhone marks text by WhatsApp itself with U+200E before or within a message.
 SYSTEM_MARK = "\u200e"
-EDITED = re.compile(r"\s*\u200e?<[^<>\n]{5,40}>\Z")
-EDITED_WORDS = ("edited", "bearbeitet", "editó", "editado", "editada", "modifié", "modificato", "bewerkt")
-# <Media omitted>, <Medien ausgeschlossen>, <attached: 00000012-PHOTO.jpg>, in any language: two words in brackets.
-PLACEHOLDER = re.compile(r"\u200e?<[^<>\n]{2,60}[ :][^<>\n]{1,80}>")
-ATTACHED = re.compile(
-    r"\u200e?(?P<file>[^\n]{1,120}\.[A-Za-z0-9]{2,5}) \((?:file attached|Datei angehängt|archivo adjunto|fichier joint|"
-    r"file allegato|arquivo anexado|bestand bijgevoegd)\)(?:\n|\Z)"
-)
-DELETED_BY_USER = frozenset({"You deleted this message", "Du hast diese Nachricht gelöscht", "Eliminaste este mensaje"})
-DELETED = DELETED_BY_USER | {"This message was deleted", "Diese Nachricht wurde gelöscht", "Se eliminó este mensaje"}
+"""An iPhone marks text by WhatsApp itself with it, before or within a message."""
 
 
 def sniff(head: bytes) -> bool:
@@ -170,31 +151,30 @@ class DateOrders:
     """Counts, for each order of the numbers, the dates of a file that would be impossible or run backwards."""
 
     def __init__(self) -> None:
-        self._impossible, self._backwards = Counter[Order](), Counter[Order]()
-        self._last: dict[Order, datetime] = {}
+        self._faults = {order: [0, 0] for order in ORDERS}
+        self._last = dict.fromkeys(ORDERS, datetime(FIRST_YEAR, 1, 1, tzinfo=UTC))
         self._tomorrow = datetime.now(UTC) + timedelta(days=1)
         self._first_told_apart: tuple[int, str] | None = None
 
     def add(self, stamp: MessageTime, line: int) -> None:
         """Count a date, given the number of its line."""
-        for order in ORDERS:
-            moment = stamp.moment(order)
+        moments = [stamp.moment(order) for order in ORDERS]
+        for order, moment in zip(ORDERS, moments, strict=True):
             if moment is None or moment.year < FIRST_YEAR or moment > self._tomorrow:
-                self._impossible[order] += 1
-                continue
-            self._backwards[order] += moment < self._last.get(order, moment)
-            self._last[order] = moment
-        if not self._first_told_apart and stamp.moment(ORDERS[0]) != stamp.moment(ORDERS[1]):
+                self._faults[order][0] += 1
+            else:
+                self._faults[order][1] += moment < self._last[order]
+                self._last[order] = moment
+        if not self._first_told_apart and moments[0] != moments[1]:
             self._first_told_apart = line, stamp.text
 
     def choose(self) -> tuple[Order, Skip | None]:
         """The order with the fewest impossible dates, then the fewest steps back in time; and a skip if two tie."""
-        by_day = ORDERS[:2]
-        if all(self._impossible[order] > self._impossible["year/month/day"] for order in by_day):
-            return "year/month/day", None
-        rank = {order: (self._impossible[order], self._backwards[order]) for order in by_day}
-        best = min(by_day, key=lambda order: rank[order])
-        if rank[by_day[0]] != rank[by_day[1]] or not self._first_told_apart:
+        *by_day, by_year = ORDERS
+        if all(self._faults[order][0] > self._faults[by_year][0] for order in by_day):
+            return by_year, None
+        best = min(by_day, key=self._faults.__getitem__)
+        if self._faults[by_day[0]] != self._faults[by_day[1]] or not self._first_told_apart:
             return best, None
         line, text = self._first_told_apart
         doubt = f"day and month cannot be told apart; {text} and all other dates are read as {best}"
@@ -239,7 +219,7 @@ def text_and_skip_reason(speaker: str, text: str) -> tuple[str, str]:
         return "", "a line by WhatsApp itself"
     if (edited := EDITED.search(text[-60:])) and any(word in edited[0] for word in EDITED_WORDS):
         text = text[: -len(edited[0])]
-    if _bare(text) in DELETED:
+    if _bare(text) in DELETED_BY_USER | DELETED_BY_OTHERS:
         return "", "deleted by its author"
     if PLACEHOLDER.fullmatch(text.strip()):
         return "", f"only text is kept; left out: {_bare(text)}"

@@ -77,11 +77,14 @@ def _model(table: str, *left_out: str) -> type[BaseModel]:
         "plain": (Text, ""),
         "flag": (bool, False),
         "time": (Stamp | None, None),
-        "list": (Any, ()),
+        "list": (tuple[Text, ...], ()),
+        "id": (Number, ...),
+        "identity": (Identity, ...),
     }
-    columns = ((name, EXPORTED_AS.get(name, name), kind) for name, kind in COLUMNS[table].items())
-    exported = tuple(each for each in columns if each[0] not in left_out)
-    model = create_model("_Columns", __base__=_TableRow, **{name: types[kind] for _, name, kind in exported})
+    columns = {name: kind for name, kind in COLUMNS[table].items() if name not in left_out}
+    exported = tuple((name, EXPORTED_AS.get(name, name), kind) for name, kind in columns.items())
+    fields: dict[str, Any] = {name: types.get(column) or types[kind] for column, name, kind in exported}
+    model = create_model("_Columns", __base__=_TableRow, **fields)
     model.columns = exported
     return model
 
@@ -89,9 +92,7 @@ def _model(table: str, *left_out: str) -> type[BaseModel]:
 class PersonaRow(_model("personas")):  # type: ignore[misc]
     """A row of `personas`."""
 
-    n: Number
     name: Annotated[Text, Field(pattern=r"\S")]
-    traits: tuple[Text, ...] = ()
     manner: Text = "plain"
     proactive: bool = True
     kept_apart: bool = True
@@ -107,21 +108,16 @@ class PersonaRow(_model("personas")):  # type: ignore[misc]
 class TurnRow(_model("turns", "session_id")):  # type: ignore[misc]
     """A row of `turns`; `recallable` tells readers that want only the dialogue whether a memory was made of it."""
 
-    n: Number
-    position: Annotated[int, Field(ge=0, le=LARGEST)]
-    identity: Identity
+    position: NumberOrNone
     speaker: Text
     role: Role
     text: Text
-    unsupported: tuple[Text, ...] = ()
     recallable: bool = True
 
 
 class SessionRow(_model("sessions", "persona_id")):  # type: ignore[misc]
     """A row of `sessions` with turns of it."""
 
-    n: Number
-    identity: Identity
     source: CameFrom = "import"
     turns: tuple[TurnRow, ...] = ()
 
@@ -140,7 +136,6 @@ class MemoryRow(_model("memories", "persona_id", "key_hash", "terms")):  # type:
     A turn's own memory has no `identity`; its turn is the first of the sources.
     """
 
-    n: Number
     identity: Identity | None = None
     store: Store
     text: Text

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from memory import fill, read_table
 from memory.bank.rows import clean
 from memory.importers.reading.dialogue import ChatLog, RoleAssigner, split_utterance
 from memory.importers.reading.fields import NO_DATE, date_problem, parse_moment, to_utc
@@ -25,17 +26,11 @@ from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
 NAME = "transcript"
 
-DAY = r"(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})(?![0-9])"
-CLOCK = (
-    r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,][0-9]{1,9})?)?"
-    r"(?: ?(?P<half>[AaPp])[Mm]\b)?(?: ?(?P<zone>Z\b|UTC\b|[+-][0-9]{2}:?[0-9]{2}))?"
-)
-FORMS = (
-    re.compile(rf"\[?(?P<stamp>{DAY}(?:(?:T|,? ){CLOCK})?)(?P<rest>.*)", re.DOTALL),
-    re.compile(rf"\[?(?P<stamp>{CLOCK})(?P<rest>.*)", re.DOTALL),
+_PATTERNS = read_table(__file__)
+WITH_DAY, CLOCK_ALONE, HEADING = (
+    re.compile(fill(pattern, _PATTERNS["parts"]), re.DOTALL) for pattern in _PATTERNS["patterns"].values()
 )
 AFTER_STAMP = "]-– \t"
-HEADING = re.compile(r"#{1,6}\s*(?P<text>.*)")
 
 # Up to this many lines may all have different "speakers"; more are the keys of a settings file or a form.
 FEW_LINES = 4
@@ -122,10 +117,10 @@ class _TranscriptLog(ChatLog):
 
 def read_line_time(line: str, day: datetime | None = None) -> LineTime:
     """The time that a line begins with, an hour alone on the given day; without a time, the rest is the whole line."""
-    for form in FORMS:
+    for form in (WITH_DAY, CLOCK_ALONE):
         if match := form.fullmatch(line):
             rest = match["rest"].lstrip(AFTER_STAMP)
-            return LineTime(match["stamp"], _read_moment(match, day), form is FORMS[0], rest)
+            return LineTime(match["stamp"], _read_moment(match, day), form is WITH_DAY, rest)
     return LineTime("", None, False, line)
 
 
@@ -133,7 +128,7 @@ def read_heading(line: str) -> tuple[str, datetime | None] | None:
     """The text and moment of a line that is only a date, or of a `#` heading, whose moment may be in any wording."""
     heading = HEADING.fullmatch(line)
     text = (heading["text"] if heading else line).strip(" #")
-    dated = FORMS[0].fullmatch(text)
+    dated = WITH_DAY.fullmatch(text)
     if dated and not dated["rest"].strip(AFTER_STAMP):
         moment = _read_moment(dated, None)
     else:

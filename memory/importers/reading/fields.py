@@ -5,6 +5,7 @@ Dates are parsed as sources write them into aware datetimes; a date without a ti
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any, Self
@@ -49,13 +50,11 @@ def parse_with_format(text: str, form: str) -> datetime | None:
 
 def parse_iso_moment(text: str) -> datetime | None:
     """An ISO 8601 date with a clock time, to the second; None for anything vaguer."""
-    try:
+    with suppress(ValueError):
         date.fromisoformat(text)
-    except ValueError:
-        try:
-            return to_utc(datetime.fromisoformat(text))
-        except ValueError:
-            return None
+        return None
+    with suppress(ValueError):
+        return to_utc(datetime.fromisoformat(text))
     return None
 
 
@@ -203,19 +202,14 @@ class Fields:
         return list_objects(self.values.get(name), self.place_of(name), self.skips)
 
     def session(
-        self,
-        turns: Iterable[TurnDraft],
-        start: str,
-        read: Callable[[str], datetime | None] = parse_moment,
-        external_id: str = "",
-        turns_name: str = "",
+        self, turns: Iterable[TurnDraft], start: str, external_id: str = "", turns_name: str = ""
     ) -> SessionDraft | None:
         """A session that starts at the moment in a field; None if it has no turns, which is reported."""
         turns = tuple(turns)
         if not turns:
             self.report(turns_name, EMPTY_SESSION)
             return None
-        return SessionDraft(turns, self.moment(start, read), self.text(start), external_id)
+        return SessionDraft(turns, self.moment(start), self.text(start), external_id)
 
 
 def stream_objects(path: Source, skips: list[Skip]) -> Iterator[tuple[str | int, Fields]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import wraps
 from io import BytesIO
 from itertools import chain
-from typing import IO, Concatenate, Literal, ParamSpec, Protocol
+from pathlib import Path
+from typing import IO, Concatenate, Literal, ParamSpec
 
 from memory.bank.rows import SURROGATE, clean
 from memory.errors import UnreadableFile
@@ -32,21 +33,6 @@ MARKS = (
 )
 
 
-class Source(Protocol):
-    """What an importer reads: a file (any `Path` is a source), or a file inside another one."""
-
-    @property
-    def name(self) -> str:
-        """The name that messages use."""
-
-    @property
-    def stem(self) -> str:
-        """The name without its suffix, for formats that name a history after the file."""
-
-    def open(self, mode: Literal["rb"], /) -> AbstractContextManager[IO[bytes]]:
-        """Open it for reading."""
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """A file inside another one; `picture` is the one that a character card lies in, cut small."""
@@ -56,6 +42,10 @@ class Part:
     size: int
     open: Callable[[Literal["rb"]], AbstractContextManager[IO[bytes]]]
     picture: str = ""
+
+
+Source = Path | Part
+"""What an importer reads; a format that names a history after its file takes the `stem`."""
 
 
 @dataclass(frozen=True, slots=True)

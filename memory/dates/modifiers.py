@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
-
 from memory.dates import calendar, rules
 from memory.dates.calendar import DAY, Stretch, Tense, run_of_days, unit_at
 from memory.dates.rules import Match, Resolve, compile_rules
@@ -29,15 +27,12 @@ def third_of(match: Match, stretch: Stretch) -> Stretch | None:
     """The "early", "mid" or "late" third: of a month by tens of days, of a year by months, of a week by days."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"].lower().split()[0], 2)
     start, days = stretch.start, (stretch.end - stretch.start).days
-    if stretch.unit not in {"week", "month", "season", "quarter", "year", "decade"}:
-        return None
-    if stretch.unit == "month":
-        edges = [start, start + 10 * DAY, start + 20 * DAY, stretch.end]
-    elif stretch.unit == "week":
-        edges = [start, start + 2 * DAY, start + 5 * DAY, stretch.end]
+    if cuts := {"month": (10, 20), "week": (2, 5)}.get(stretch.unit):
+        edges = [start, *(start + day * DAY for day in cuts), stretch.end]
+    elif stretch.unit in {"season", "quarter", "year", "decade"}:
+        edges = [calendar.shift_months(start, round(days / 30.44) * n // 3) for n in range(4)]
     else:
-        length = round(days / 30.44)
-        edges = [calendar.shift_months(start, length * n // 3) for n in range(4)]
+        return None
     return Stretch(edges[third], edges[third + 1], sure=False)
 
 
@@ -48,37 +43,26 @@ def nth_part_of(match: Match, stretch: Stretch) -> Stretch | None:
         return None
     if part.unit == "weekend":
         return part  # one that begins in May is a weekend of May
-    return (
-        replace(part, end=min(part.end, stretch.end)) if part.end - part.start < stretch.end - stretch.start else None
-    )
+    is_shorter = part.end - part.start < stretch.end - stretch.start
+    return replace(part, end=min(part.end, stretch.end)) if is_shorter else None
 
 
 def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
-    nth = rules.ORDINALS.get(match["nth"].lower()) or int(re.sub(r"\D", "", match["nth"]))
+    nth = calendar.WORDS["ordinals"].get(match["nth"].lower()) or int(re.sub(r"\D", "", match["nth"]))
     unit = match["unit"].lower()
     count = rules.count_of(match["count"])[1] if match["count"] else 1
     weekday = _first_weekday(unit)
     if weekday is not None:
         return _days_from(calendar.day_of_week(stretch.end if nth < 0 else stretch.start, weekday, nth), unit)
-    match unit, stretch.unit:
-        case "half" | "quarter", "year":
-            return _block(stretch, nth, relativedelta(months=6 if unit == "half" else 3))
-        case "half", "month":
-            middle = stretch.start + 15 * DAY
-            return Stretch(stretch.start, middle) if nth == 1 else Stretch(middle, stretch.end)
-        case "month", _:
-            return _block(stretch, nth, relativedelta(months=count), "month" if count == 1 else "span")
-        case "week", _:
-            return _block(stretch, nth, 7 * count * DAY)
-        case "day", _:
-            return _block(stretch, nth, count * DAY, "day")
-    return None
-
-
-def _block(stretch: Stretch, nth: int, size: timedelta | relativedelta, unit: calendar.Unit = "span") -> Stretch:
-    if nth < 0:
-        return Stretch(stretch.end - size, stretch.end, unit)
-    return Stretch(stretch.start + size * (nth - 1), stretch.start + size * nth, unit)
+    if (unit, stretch.unit) == ("half", "month"):
+        middle = stretch.start + 15 * DAY
+        return Stretch(stretch.start, middle) if nth == 1 else Stretch(middle, stretch.end)
+    if unit in {"half", "quarter"} and stretch.unit != "year":
+        return None
+    size = calendar.length_of(unit, count)
+    start = stretch.end - size if nth < 0 else stretch.start + size * (nth - 1)
+    name = "day" if unit == "day" else "month" if unit == "month" and count == 1 else "span"
+    return Stretch(start, stretch.end if nth < 0 else stretch.start + size * nth, name)
 
 
 def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:

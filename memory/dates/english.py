@@ -6,7 +6,7 @@ result is a span and depends on "last", "this" and "next", of which the library 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,6 @@ from memory.dates.calendar import DAY, WORDS, Stretch, Tense, run_of_days, unit_
 from memory.dates.rules import TENS_WORDS, Match, Resolve, compile_rules
 
 DAY_WORDS: dict[str, tuple[str, int]] = WORDS["days"]
-VAGUE: dict[str, tuple[int, int]] = WORDS["vague"]
 UNAMBIGUOUS_MONTHS = frozenset("january february july september october november december".split())
 UNAMBIGUOUS_DAYS = frozenset("tue tues weds thu thur thurs".split())
 VERB_MONTHS = frozenset({"may", "march", "mar"})
@@ -49,8 +48,13 @@ def read_day_of_year(match: Match) -> Resolve | None:
     of_year = partial(calendar.days_in, month=month, day=day)
     if named := rules.CONTEXTS["weekday"].match(match[0]):
         weekday = rules.weekday_number(named[0])
-        return lambda now, _: calendar.on_weekday(calendar.in_each_year(now, of_year), weekday, now)
-    return rules.yearly(of_year)
+
+        def nearest(now: datetime, tense: Tense) -> Stretch | None:
+            days = (one for one in calendar.in_each_year(now, of_year) if one.start.weekday() == weekday)
+            return min(days, key=lambda one: abs(one.start - calendar.midnight(now)), default=None)
+
+        return nearest
+    return rules.of_year(None, of_year)
 
 
 def read_days_of_month(match: Match) -> Resolve | None:
@@ -59,9 +63,7 @@ def read_days_of_month(match: Match) -> Resolve | None:
     first, last = (int(re.sub(r"\D", "", match[end])) for end in ("first", "last"))
     if first >= last or bool(match["and"]) != (match[0].lower().startswith("between")):
         return None  # "May 10th and 17th" is two days
-    if match["year"]:
-        return rules.fixed(calendar.days_in(int(match["year"]), month, first, last))
-    return rules.yearly(lambda year: calendar.days_in(year, month, first, last))
+    return rules.of_year(match["year"], lambda year: calendar.days_in(year, month, first, last))
 
 
 def read_month(match: Match) -> Resolve | None:
@@ -71,10 +73,8 @@ def read_month(match: Match) -> Resolve | None:
         named = word[0].isupper() or word not in VERB_MONTHS
     else:
         named = word.lower() in UNAMBIGUOUS_MONTHS or bool(rules.before("time_preposition", match)) or in_range(match)
-    if not named or is_habit(match):
-        return None
-    month, which = rules.month_number(word), rules.choice_of(match["which"])
-    return rules.yearly(lambda year: calendar.months(year, month, 1, "month"), which)
+    month = rules.month_number(word)
+    return _of_year(match, lambda year: calendar.months(year, month, 1, "month"), is_time=named)
 
 
 def read_season(match: Match) -> Resolve | None:
@@ -92,11 +92,9 @@ def read_holiday(match: Match) -> Resolve | None:
     return _of_year(match, partial(calendar.holiday, name=name), is_time=is_time)
 
 
-def _of_year(match: Match, of_year: Callable[[int], Stretch], *, is_time: bool) -> Resolve | None:
-    """Resolve to that of the year which is named, or of the one that "last" or the tense chooses, if it is a time."""
-    if match["year"]:
-        return rules.fixed(of_year(int(match["year"])))
-    return rules.yearly(of_year, rules.choice_of(match["which"])) if is_time and not is_habit(match) else None
+def _of_year(match: Match, get: Callable[[int], Stretch], *, is_time: bool) -> Resolve | None:
+    which = rules.choice_of(match["which"])
+    return rules.of_year(match["year"], get, which, is_time=is_time and not is_habit(match))
 
 
 def read_weekday(match: Match) -> Resolve | None:
@@ -131,7 +129,12 @@ def read_weekday_weeks_away(match: Match) -> Resolve | None:
 def read_day_of_month(match: Match) -> Resolve | None:
     """Read "the 5th" (of the month), where no noun follows."""
     day = int(re.sub(r"\D", "", match["day"]))
-    return rules.occurrence(lambda now: calendar.days_of_month(now, day))
+
+    def days_around(now: datetime) -> Iterator[Stretch]:
+        firsts = (calendar.shift_months(now.replace(day=1), count) for count in range(-3, 4))
+        return filter(None, (calendar.days_in(first.year, first.month, day) for first in firsts))
+
+    return rules.occurrence(days_around)
 
 
 def read_year(match: Match) -> Resolve | None:
@@ -160,11 +163,6 @@ def read_day_word(match: Match) -> Resolve:
     return rules.unit_from_now(*DAY_WORDS[" ".join(match[0].lower().split())])
 
 
-def read_the_weekend(match: Match) -> Resolve:
-    """Read "the weekend"."""
-    return rules.the_weekend
-
-
 def read_unit(match: Match) -> Resolve | None:
     """Read "last week", "this month", "the weekend before last": whole calendar units."""
     unit = match["unit"].lower()
@@ -185,20 +183,19 @@ def read_unit_after_next(match: Match) -> Resolve:
 
 
 def read_distance(match: Match) -> Resolve | None:
-    """Read "two weeks ago", "a few days ago", "in three months", "a week from now"."""
-    least, most = rules.count_of(match["count"])
+    """Read "two weeks ago", "a few days ago", "in three months", "a week from now", "a year and a half ago"."""
+    least, most = rules.count_of(match["count"]) if match["count"] else (0, 0)
     unit, sign = match["unit"].lower(), -1 if match["way"] else 1
-    if (
-        least == 0
-        or rules.before("asking_how_many", match)
-        or (not match["way"] and rules.before("done_before", match))
-    ):
+    if rules.before("asking_how_many", match) or (not match["way"] and rules.before("done_before", match)):
         return None  # "how many days ago", "I read it in four days"
-    if match["half"]:
-        return read_half_more(unit, sign, least)
     weekday, sure = rules.named_weekday(unit), not rules.is_vague_count(match["count"])
+    finer, parts = WORDS["halved"].get(unit, ("", 0))
+    if (match["half"] and not finer) or (not match["half"] and least == 0):
+        return None
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
+        if match["half"]:
+            return calendar.unit_away(finer, now, sign * (least * parts + parts // 2))
         if weekday is None:
             return calendar.units_away(unit, now, sign * least, sign * most, sure=sure)
         return calendar.day_at(calendar.day_of_week(now + DAY * (sign > 0), weekday, sign * least))
@@ -213,23 +210,6 @@ def read_range_ago(match: Match) -> Resolve:
     return lambda now, tense: replace(calendar.units_away(unit, now, -least, -most, sure=False), unit="span")
 
 
-def read_half_more(unit: str, sign: int, count: int) -> Resolve | None:
-    """Read "a year and a half ago", "a week and a half ago", and with a count of 0 "half an hour ago"."""
-    finer = {"year": ("month", 12), "week": ("day", 7), "day": ("hour", 24), "hour": ("minute", 60)}.get(unit)
-    if finer is None:
-        return None
-    return lambda now, tense: calendar.unit_away(finer[0], now, sign * (count * finer[1] + finer[1] // 2))
-
-
-def read_half(match: Match) -> Resolve | None:
-    """Read "half a year ago"."""
-    return read_half_more(match["unit"].lower(), -1, 0)
-
-
-ROLLING_DAYS = {"day": 1, "night": 1, "week": 7, "weekend": 7, "fortnight": 14}
-ROLLING_MONTHS = {"month": 1, "year": 12, "decade": 120}
-
-
 def read_rolling(match: Match) -> Resolve:
     """Read "the last two weeks" and "in the past year": up to today, today included; "the next" from today on."""
     unit, counted = match["unit"].lower(), match["count"] or "one"
@@ -237,19 +217,11 @@ def read_rolling(match: Match) -> Resolve:
     count, sure = sign * rules.count_of(counted)[1], not rules.is_vague_count(counted)
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
-        today, days = calendar.midnight(now), ROLLING_DAYS.get(unit)
-        far = today + count * days * DAY if days else calendar.shift_months(today, count * ROLLING_MONTHS[unit])
+        today = calendar.midnight(now)
+        far = today + calendar.length_of(unit, count)
         return Stretch(min(far, today), max(far, today) + DAY, sure=sure)
 
     return resolve
-
-
-def read_vague(match: Match) -> Resolve | None:
-    """Read "recently", "the other day", "a while ago"."""
-    far, near = VAGUE[" ".join(match[0].lower().split())]
-    if rules.before("asking_how_many", match):
-        return None  # "how long ago", "how many years ago"
-    return rules.days_ago(far, near)
 
 
 def read_this_time(match: Match) -> Resolve:
@@ -258,8 +230,8 @@ def read_this_time(match: Match) -> Resolve:
     spread = {"year": 15, "month": 3, "week": 1}[unit]
 
     def resolve(now: datetime, tense: Tense) -> Stretch:
-        then = now - 7 * DAY if unit == "week" else calendar.shift_months(now, -12 if unit == "year" else -1)
-        return replace(run_of_days(then - spread * DAY, 2 * spread + 1), sure=False)
+        first = now - calendar.length_of(unit, 1) - spread * DAY
+        return replace(run_of_days(first, 2 * spread + 1), sure=False)
 
     return resolve
 

@@ -1,1 +1,0 @@
-"""The English words for times."""
