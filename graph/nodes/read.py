@@ -1,11 +1,8 @@
 """The node `read`: the chat model replies; without one, questions are answered and statements acknowledged by rule."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from graph.learning.corrections import revise
 from graph.models.calls import Completion, ModelFailed, ModelUnavailable
@@ -29,6 +26,7 @@ from graph.state import (
     ReaderOutput,
     Reading,
     Revision,
+    Runtime,
     Services,
     Token,
     TraceLine,
@@ -40,14 +38,10 @@ from graph.understanding.parts import ABOUT_PERSONA, ABOUT_USER, WHO_ARE_YOU
 from graph.understanding.question import asks_of_persona, expected
 from graph.understanding.requests import parse_person
 from graph.understanding.sentences import capitalise, split
+from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.formatting import without_folders
-
-if TYPE_CHECKING:
-    from langgraph.runtime import Runtime
-
-    from memory.bank.bank import Bank
-    from memory.types import Hit
+from memory.types import Hit
 
 PARAGRAPH_BREAK = "\n\n"
 """Separates the reply to a statement from the answer to a question."""
@@ -55,7 +49,7 @@ PARAGRAPH_BREAK = "\n\n"
 Write = Callable[[Token], None]
 
 
-async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def read(state: TurnState, runtime: Runtime) -> TurnState:
     """Let the chat model reply, or answer from notes on the hits, or acknowledge what was stated."""
     ask, message, services, write = state["ask"], state["message"], runtime.context, runtime.stream_writer
     if services.settings.reader == "none":

@@ -1,27 +1,19 @@
 """The node `time_filter`: drop the hits that the time asked about rules out, and those beyond the budget."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from graph.language.patterns import pattern
-from graph.state import Services, TraceLine, TurnState, drop
+from graph.state import Runtime, TraceLine, TurnState, drop
 from graph.understanding.question import names_only_time
 from graph.understanding.times import is_of_time
 from memory.dates.expressions import TimeExpression, describe_time
-from memory.types import QUESTION, SEMANTIC, SUMMARY, Hit
-
-if TYPE_CHECKING:
-    from langgraph.runtime import Runtime
-
-    from memory.types import Memory, TimeSpan
+from memory.types import QUESTION, SEMANTIC, SUMMARY, Hit, Memory, TimeSpan
 
 _OF_TALK = pattern(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)")
 
 
-async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def time_filter(state: TurnState, runtime: Runtime) -> TurnState:
     """Drop the hits that the time asked about rules out, then keep as many as will be read."""
     hits, settings = state.get("hits", ()), runtime.context.settings
     if not hits:
