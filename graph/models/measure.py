@@ -1,25 +1,19 @@
 """Try out and measure a chat model: how fast it answers, its memory, and whether it keeps to a schema."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import psutil  # type: ignore[import-untyped]
+from langchain_core.language_models import BaseChatModel
 from pydantic import Field
 
 from graph.models.calls import ModelFailed, stream_reply
 from graph.models.json_replies import StrictReply
 from graph.models.local_model import LocalModel, Messages
-from graph.models.quantization import Quantization
-from graph.models.registry import chat_model
+from graph.models.registry import Quantization, chat_model
 from graph.models.tokens import context_length, count_tokens
 from memory import read_table
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 GIB = 2**30
 

@@ -14,8 +14,16 @@ from graph.models.gguf.weights import GgufWeights
 from graph.models.hosted.keys import keep_key, read_key
 from graph.models.local_model import LocalModel
 from graph.models.measure import try_out
-from graph.models.quantization import Quantization
-from graph.models.registry import NONE, ModelName, chat_model, chat_model_or_none, is_local, is_named, parse_name
+from graph.models.registry import (
+    NONE,
+    ModelName,
+    Quantization,
+    chat_model,
+    chat_model_or_none,
+    is_local,
+    is_named,
+    parse_name,
+)
 from graph.tab.personas import own_personas
 from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
