@@ -8,7 +8,7 @@ import psutil  # type: ignore[import-untyped]
 from langchain_core.language_models import BaseChatModel
 from pydantic import Field
 
-from graph.models.calls import ModelFailed, stream_reply
+from graph.models.calls import ModelFailed, complete, stream_reply
 from graph.models.json_replies import StrictReply
 from graph.models.local_model import LocalModel, Messages
 from graph.models.registry import Quantization, chat_model
@@ -107,8 +107,7 @@ def _ask(model: BaseChatModel, talk: Messages, max_tokens: int | None = None) ->
 def _keeps_schema(model: BaseChatModel, name: str, place: str, year: int) -> bool:
     prompt = PROMPTS["schema"].format(name=name, place=place, year=year)
     try:
-        reply = asyncio.run(stream_reply(model, [("human", prompt)], schema=_Place.model_json_schema()))
-        _Place.model_validate_json(reply.text)
+        _Place.model_validate_json(complete(model, prompt, schema=_Place.model_json_schema()).text)
     except (ModelFailed, ValueError):
         return False
     return True
