@@ -3,8 +3,6 @@
 Whatever goes wrong raises `ModelFailed`, whose message says what happened and what to do.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
@@ -48,7 +46,7 @@ class Completion:
     tokens_out: int = 0
     cut: bool = False
 
-    def __add__(self, other: Completion) -> Completion:
+    def __add__(self, other: "Completion") -> "Completion":
         """The text of the later reply, with the tokens of both."""
         return replace(other, tokens_in=self.tokens_in + other.tokens_in, tokens_out=self.tokens_out + other.tokens_out)
 
@@ -87,7 +85,7 @@ async def stream_reply(
     if is_hosted(model):
         server = await asyncio.to_thread(profile.server_profile, model)
         async with profile.turn_of(model, server):
-            return await _ask_server(model, reply, bounded, most, takes_options=server.takes_options)
+            return await _ask_server(model, server, reply, bounded, most)
     options: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
     if isinstance(model, LocalModel) and bounded is not None:
         options["json_schema"] = bounded
@@ -95,7 +93,7 @@ async def stream_reply(
 
 
 async def _ask_server(
-    model: BaseChatOpenAI, reply: _Reply, schema: Schema | None, most: int, *, takes_options: bool
+    model: "BaseChatOpenAI", server: profile.ServerProfile, reply: "_Reply", schema: Schema | None, most: int
 ) -> Completion:
     """Ask with the schema in each form in turn, until the server takes one; which, is remembered.
 
@@ -105,19 +103,18 @@ async def _ask_server(
     reasons = openai and (model.profile or {}).get("reasoning_output")
     bound = "max_completion_tokens" if openai else "max_tokens"  # few other servers know OpenAI's word
     body: dict[str, Any] = {bound: most + (REASONING_TOKENS if reasons else 0)}
-    if takes_options:
+    if server.takes_options:
         body["chat_template_kwargs"] = {"enable_thinking": False}
     try:
-        for form, refusals in profile.forms(model) if schema else ():
+        for form, refusals in profile.forms(server.form) if schema else ():
             fields = body | profile.response_format(form, schema or {}, openai=openai)
             with suppress(_SchemaRefused):
                 received = await reply.receive({"extra_body": fields}, refusals)
-                profile.known_of(model).form = form
+                server.form = form
                 return received
         return await reply.receive({"extra_body": body})
     except faults.ContextExceeded as fault:
-        known = profile.known_of(model)
-        known.profile = replace(known.profile, context=fault.length or known.profile.context)
+        server.context = fault.length or server.context
         raise
 
 
@@ -226,7 +223,7 @@ class _Reply:
                 remedy += f". If it stays empty, the prompt may be longer than the model's context: {LONGER_CONTEXT}"
             raise ModelFailed(faults.no_reply(f"it was empty, finish reason: {ended or 'unknown'}", remedy))
         if is_hosted(self.model) and not (ended or self.cut):
-            raise ModelFailed(faults.broken_off("the connection ended", TRY_AGAIN))
+            raise ModelFailed(faults.no_reply("the connection ended", TRY_AGAIN, partial=True))
         text, cut = redact_keys(self.text), self.cut or ended == "length"
         if message and (usage := message.usage_metadata):
             return Completion(text, usage["input_tokens"], usage["output_tokens"], cut)

@@ -41,7 +41,7 @@ class ModelWeights(LocalWeights):
 
     @override
     def memory_need(self) -> MemoryNeed:
-        config = self._config()
+        config = self._read("AutoConfig")
         try:
             return _estimate_memory(config, self.quantization)
         except (ValueError, AttributeError) as fault:  # the configuration is not that of a language model
@@ -50,7 +50,7 @@ class ModelWeights(LocalWeights):
     @property
     @override
     def context(self) -> int:
-        return _usable_context(self._config())
+        return _usable_context(self._read("AutoConfig"))
 
     @property
     @override
@@ -110,9 +110,7 @@ class ModelWeights(LocalWeights):
         Raises:
             UnknownModel: the model is missing, or has no chat template.
         """
-        from transformers import AutoTokenizer
-
-        tokenizer: PreTrainedTokenizerBase = self._once("tokenizer", lambda: self._read(AutoTokenizer))
+        tokenizer: PreTrainedTokenizerBase = self._once("tokenizer", lambda: self._read("AutoTokenizer"))
         if not tokenizer.chat_template:
             raise UnknownModel(f"hf:{self.name} is not a chat model: its tokenizer has no chat template")
         return tokenizer
@@ -130,15 +128,12 @@ class ModelWeights(LocalWeights):
 
         torch.cuda.empty_cache()  # does nothing where there is no GPU
 
-    def _config(self) -> Any:  # noqa: ANN401  # each family has a config class of its own
-        from transformers import AutoConfig
-
-        return self._read(AutoConfig)
-
-    def _read(self, kind: Any) -> Any:  # noqa: ANN401
+    def _read(self, kind: str) -> Any:  # noqa: ANN401  # each family has classes of its own
         """Read a part of the model by one of the Auto classes of transformers."""
+        import transformers
+
         try:
-            return kind.from_pretrained(self.name, local_files_only=_offline())
+            return getattr(transformers, kind).from_pretrained(self.name, local_files_only=_offline())
         except (OSError, ValueError) as fault:
             raise UnknownModel(_not_found(self.name, fault)) from fault
 
@@ -185,9 +180,7 @@ class ModelWeights(LocalWeights):
                     stopping_criteria=[take_token],
                     max_new_tokens=reply.max_tokens,
                     do_sample=False,
-                    temperature=None,
-                    top_p=None,
-                    top_k=None,
+                    **dict.fromkeys(("temperature", "top_p", "top_k")),  # or it warns that they do nothing
                     pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,
                 )
             except Stopped:
@@ -267,14 +260,12 @@ def json_matcher(vocabulary: LLTokenizer, schema: Mapping[str, Any]) -> LLMatche
 
 def forbid_others(matcher: LLMatcher, _: Tensor, scores: Tensor) -> Tensor:
     """The scores with those of forbidden tokens at minus infinity; shape (1, vocabulary)."""
-    import numpy as np
     import torch
 
-    bits = np.frombuffer(matcher.compute_bitmask(), dtype=np.uint8)  # bit n is token n
-    allowed = np.zeros(scores.shape[-1], dtype=bool)  # a model may have more rows than its tokenizer has tokens
-    known = np.unpackbits(bits, count=min(len(allowed), len(bits) * 8), bitorder="little")
-    allowed[: len(known)] = known
-    return scores.masked_fill(~torch.from_numpy(allowed).to(scores.device), float("-inf"))
+    known = torch.frombuffer(bytearray(matcher.compute_logit_bias()), dtype=torch.uint8)  # 0 for what is forbidden
+    # A model may have more rows than its tokenizer has tokens, or fewer.
+    forbidden = torch.nn.functional.pad(known, (0, scores.shape[-1] - len(known))) == 0
+    return scores.masked_fill(forbidden.to(scores.device), float("-inf"))
 
 
 @contextmanager

@@ -5,16 +5,15 @@ server's tokenizer is unknown here (OpenAI's tables would have to be downloaded 
 name), so the length of its prompts is overestimated.
 """
 
-from __future__ import annotations
-
 import math
 from typing import TYPE_CHECKING, TypeGuard
+
+from langchain_core.language_models import BaseChatModel
 
 from graph.models.hosted.profile import count_at_server, server_profile
 from graph.models.local_model import LocalModel, Messages
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
     from langchain_openai.chat_models.base import BaseChatOpenAI
 
 ASCII_PER_TOKEN, OTHER_PER_TOKEN = 2.5, 2.0
@@ -62,6 +61,6 @@ def context_length(model: BaseChatModel) -> int | None:
     return server_profile(model).context if is_hosted(model) else None
 
 
-def is_hosted(model: BaseChatModel) -> TypeGuard[BaseChatOpenAI]:
+def is_hosted(model: BaseChatModel) -> "TypeGuard[BaseChatOpenAI]":
     """Whether a model is behind an address."""
     return model._llm_type == "openai-chat"

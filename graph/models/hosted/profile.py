@@ -17,7 +17,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -63,47 +63,36 @@ FAILED = (500, 501)
 """Those with which a server that took the form before does not refuse it, but has failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ServerProfile:
-    """What a server tells: the context in tokens, where it counts tokens, and whether it answers several at once.
+    """What is known of a model's server: the model's context in tokens, and whether it answers several at once.
 
-    `count` is the path and the field of the text that is counted. `takes_options` says that a request may set options
-    of the model's chat template, such as whether it thinks.
+    `count` is the path where it counts tokens, and the field of the text that is counted. `takes_options` says that a
+    request may set options of the model's chat template, such as whether it thinks. The server was asked at `asked_at`
+    last, and took a schema in this `form` last.
     """
 
     context: int | None = None
     count: tuple[str, str] | None = None
     parallel: bool = False
     takes_options: bool = False
-
-
-@dataclass(slots=True)
-class Known:
-    """What is known of a model: its server's profile and when it was asked for that, and the form that it took last."""
-
-    profile: ServerProfile = field(default_factory=ServerProfile)
-    asked: float = -math.inf
+    asked_at: float = -math.inf
     form: str | None = None
 
 
-_KNOWN: defaultdict[tuple[str, str], Known] = defaultdict(Known)
-
-
-def known_of(model: BaseChatOpenAI) -> Known:
-    """What is known of a model, by its address and name."""
-    return _KNOWN[str(model.openai_api_base), model.model_name]
+_KNOWN: defaultdict[tuple[str, str], ServerProfile] = defaultdict(ServerProfile)
+"""The profiles by the address and the name of the model."""
 
 
 def server_profile(model: BaseChatOpenAI) -> ServerProfile:
-    """What the server of this model tells, asked once a minute; nothing where it cannot be reached; blocks."""
+    """What is known of the server of this model, which is asked once a minute; blocks meanwhile."""
+    known = _KNOWN[str(model.openai_api_base), model.model_name]
     if model.openai_api_base == OPENAI:
-        return ServerProfile((model.profile or {}).get("max_input_tokens"), parallel=True)
-    known = known_of(model)
-    if time.monotonic() > known.asked + KEEP_SECONDS:
-        told = _alone(model, known.profile, lambda: _ask(model))
-        if told is not None:
-            known.profile, known.asked = replace(told, context=told.context or known.profile.context), time.monotonic()
-    return known.profile
+        known.context, known.parallel = (model.profile or {}).get("max_input_tokens"), True
+    elif time.monotonic() > known.asked_at + KEEP_SECONDS and (told := _alone(model, known, lambda: _ask(model))):
+        known.context, known.count = told.context or known.context, told.count
+        known.parallel, known.takes_options, known.asked_at = told.parallel, told.takes_options, time.monotonic()
+    return known
 
 
 def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
@@ -216,9 +205,8 @@ def _size(reply: object, *path: str) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-def forms(model: BaseChatOpenAI) -> list[tuple[str, Sequence[int]]]:
-    """The forms to try, beginning with the one that this server took before, and the status that may refuse each."""
-    took = known_of(model).form
+def forms(took: str | None) -> list[tuple[str, Sequence[int]]]:
+    """The forms to try, beginning with the one that a server took before, and the status that may refuse each."""
     left = FORMS if took is None else FORMS[FORMS.index(took) :]
     return [(form, [status for status in REFUSALS if form and (form != took or status not in FAILED)]) for form in left]
 
