@@ -136,14 +136,12 @@ class Assistant:
 
     def ask(self, ask: Ask) -> Answer:
         """Answer one message and wait for the answer; for callers without an event loop."""
-        return _LOOP.runner.run(self._answer(ask))
 
-    async def _answer(self, ask: Ask) -> Answer:
-        async with aclosing(self.stream(ask)) as events:
-            async for event in events:
-                if isinstance(event, Answer):
-                    return event
-        raise AssertionError("the stream ended without an answer")
+        async def last_event() -> Event:
+            async with aclosing(self.stream(ask)) as events:
+                return [event async for event in events][-1]
+
+        return cast("Answer", _LOOP.runner.run(last_event()))
 
 
 @asynccontextmanager

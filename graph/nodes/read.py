@@ -46,8 +46,6 @@ from memory.types import Hit
 PARAGRAPH_BREAK = "\n\n"
 """Separates the reply to a statement from the answer to a question."""
 
-Write = Callable[[Token], None]
-
 
 async def read(state: TurnState, runtime: Runtime) -> TurnState:
     """Let the chat model reply, or answer from notes on the hits, or acknowledge what was stated."""
@@ -77,7 +75,7 @@ def talks(reader_input: ReaderInput) -> bool:
     return uses_chat_model(services) and not is_read
 
 
-async def _spoken(reader_input: ReaderInput, revision: Revision | None, write: Write) -> ReaderOutput:
+async def _spoken(reader_input: ReaderInput, revision: Revision | None, write: Callable[[Token], None]) -> ReaderOutput:
     """The chat model's reply; what the message corrects is carried out and said beside it, and help in a crisis."""
     output = await speak(reader_input, [memory.id for memory in revision.old] if revision else [], write)
     notices = [confirm(revision, reader_input.ask.persona.manner)] if revision else []

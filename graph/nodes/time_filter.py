@@ -1,7 +1,6 @@
 """The node `time_filter`: drop the hits that the time asked about rules out, and those beyond the budget."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from graph.language.patterns import pattern
 from graph.state import Runtime, TraceLine, TurnState, drop
@@ -67,10 +66,5 @@ def _is_of(memory: Memory, span: TimeSpan, by_event: bool) -> bool:
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
     """Keep the first `budget` hits, and all that are pinned."""
-    read = 0
-    cut = []
-    for hit in hits:
-        read += hit.kept
-        over = hit.kept and read > budget and not hit.memory.pinned
-        cut.append(replace(hit, dropped="budget", why=f"below the {budget} best") if over else hit)
-    return tuple(cut)
+    beyond = {hit.memory.id for hit in [hit for hit in hits if hit.kept][budget:] if not hit.memory.pinned}
+    return drop(hits, lambda hit: hit.memory.id in beyond, "budget", f"below the {budget} best")

@@ -80,15 +80,12 @@ class ChatTab:
             gr.HTML(render("drawer_heading.html", title="Sources"), padding=False)
             self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
         with gr.Accordion("Settings", open=False, elem_classes="memoir-over", elem_id="chat-settings"):
-            self._build_settings()
+            self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
+            self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="proactive")
+            self.as_of = gr.DateTime(**look("as-of"))
+            self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
+            self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
         self.model = ModelPanel(self.assistant, choose=choose_model)
-
-    def _build_settings(self) -> None:
-        self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
-        self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="proactive")
-        self.as_of = gr.DateTime(**look("as-of"))
-        self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
-        self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
     def _connect(self, page: gr.Blocks, tab: gr.Tab, answering: Answering) -> None:
         beside = [*self.chats.shown, *self.trace.outputs, self.timer]

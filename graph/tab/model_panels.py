@@ -237,10 +237,10 @@ class EncoderPanel:
         """Search with another model from the next message on, and index the memories with it in the background."""
         bank = self.assistant.services.bank
         if model == self.model_in_use():
-            return {self.status: Markup("")}
+            return {self.status: ""}
         embedder = shared(model)
         self.assistant.search_with(embedder)
         bank.choose("embedding_model", model)
         self.indexer.use(embedder)
-        left = hint(WHILE_INDEXING) if count_pending(bank, model) else Markup("")
-        return {self.status: left, self.timer: gr.Timer(active=True)}
+        left = WHILE_INDEXING if count_pending(bank, model) else ""
+        return {self.status: hint(left), self.timer: gr.Timer(active=True)}
