@@ -4,7 +4,6 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 from graph.nodes.classify import classify
@@ -23,13 +22,11 @@ PIPELINE: tuple[Node, ...] = (classify, retrieve, rerank, time_filter, read, per
 @cache
 def compiled_graph() -> Any:  # noqa: ANN401  # the type takes a second to import
     """Compile the graph, once a process. It keeps nothing between turns: the bank is the memory."""
-    from langgraph.graph import END, START, StateGraph  # which the first page need not wait for
+    from langgraph.graph import StateGraph  # which the first page need not wait for
 
     graph: Any = StateGraph(TurnState, context_schema=Services)
-    for node in PIPELINE:
-        graph.add_node(node.__name__, _timed(node))
-    for before, after in pairwise([START, *(node.__name__ for node in PIPELINE), END]):
-        graph.add_edge(before, after)
+    graph.add_sequence([(node.__name__, _timed(node)) for node in PIPELINE])
+    graph.set_entry_point(PIPELINE[0].__name__)
     return graph.compile()
 
 

@@ -49,9 +49,9 @@ def estimated_tokens(text: str) -> int:
 
 def counting_method(model: BaseChatModel) -> str:
     """How `count_tokens` counts for this model; blocks while a server is asked."""
-    if is_hosted(model):
-        return "by its server" if server_profile(model).count else "estimated"
-    return "by its tokenizer" if isinstance(model, LocalModel) else "estimated"
+    if isinstance(model, LocalModel):
+        return "by its tokenizer"
+    return "by its server" if is_hosted(model) and server_profile(model).count else "estimated"
 
 
 def context_length(model: BaseChatModel) -> int | None:

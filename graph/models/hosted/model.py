@@ -25,13 +25,11 @@ class OpenAIChat(ChatOpenAI):
     `with_structured_output`, which is not used here (`graph.models.hosted.profile` says why).
     """
 
+    @override
     def _convert_chunk_to_generation_chunk(
-        self,
-        chunk: dict[str, Any],
-        default_chunk_class: type[Any],
-        base_generation_info: dict[str, Any] | None,
+        self, chunk: dict[str, Any], *more: Any, **named: Any
     ) -> ChatGenerationChunk | None:
-        made = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
+        made = super()._convert_chunk_to_generation_chunk(chunk, *more, **named)
         choices = chunk.get("choices") or [{}]
         refusal = (choices[0].get("delta") or {}).get("refusal")
         if made is not None and refusal:
