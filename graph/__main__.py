@@ -11,7 +11,7 @@ from typing import get_args
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import learn_from_sessions
 from graph.models.measure import measure
-from graph.models.quantization import Quantization
+from graph.models.registry import Quantization
 from graph.server.services import build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Ask, Citation, Services

@@ -1,7 +1,5 @@
 """The assistant: take a message, stream typed events while it is answered, and end with the answer."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading
@@ -10,11 +8,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import ExitStack, aclosing, asynccontextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+from langchain_core.language_models import BaseChatModel
 
 from graph.build import compiled_graph
 from graph.language.facts import forms
 from graph.models.fair_lock import USER, FairLock
+from graph.models.registry import Quantization
 from graph.nodes.persist import persist_interrupted
 from graph.state import Ask, Reading, Services, Stopped, Token, TraceLine, TurnState, until
 from graph.understanding.classifier import Classifier
@@ -27,12 +28,6 @@ from memory.formatting import format_count
 from memory.search.indexer import BATCH, Indexer, count_pending
 from memory.search.searcher import Searcher
 from memory.types import Hit, WriteCounts
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-    from graph.models.quantization import Quantization
-
 
 MAX_WAIT = 1.0
 """Seconds that a message waits for memories that are being indexed; after that these are found by their words."""
@@ -71,7 +66,7 @@ class Assistant:
         searcher, classifier = Searcher(self.services.bank, embedder), Classifier.load(embedder.model)
         self.services = replace(self.services, searcher=searcher, classifier=classifier)
 
-    def reading_with(self, model: BaseChatModel | None, name: str, quantization: Quantization) -> Assistant:
+    def reading_with(self, model: BaseChatModel | None, name: str, quantization: Quantization) -> "Assistant":
         """The same assistant with another chat model, or with none."""
         settings = replace(self.services.settings, model=name, quantization=quantization)
         other = copy(self)
@@ -141,14 +136,12 @@ class Assistant:
 
     def ask(self, ask: Ask) -> Answer:
         """Answer one message and wait for the answer; for callers without an event loop."""
-        return _LOOP.runner.run(self._answer(ask))
 
-    async def _answer(self, ask: Ask) -> Answer:
-        async with aclosing(self.stream(ask)) as events:
-            async for event in events:
-                if isinstance(event, Answer):
-                    return event
-        raise AssertionError("the stream ended without an answer")
+        async def last_event() -> Event:
+            async with aclosing(self.stream(ask)) as events:
+                return [event async for event in events][-1]
+
+        return cast("Answer", _LOOP.runner.run(last_event()))
 
 
 @asynccontextmanager

@@ -1,13 +1,10 @@
 """Wire the nodes into a LangGraph state machine."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graph.nodes.classify import classify
 from graph.nodes.persist import persist
@@ -15,35 +12,28 @@ from graph.nodes.read import read
 from graph.nodes.rerank import rerank
 from graph.nodes.retrieve import retrieve
 from graph.nodes.time_filter import time_filter
-from graph.state import Services, TurnState
+from graph.state import Runtime, Services, TurnState
 
-if TYPE_CHECKING:
-    from langgraph.graph.state import CompiledStateGraph
-    from langgraph.runtime import Runtime
-
-    Node = Callable[[TurnState, Runtime[Services]], Awaitable[TurnState]]
+Node = Callable[[TurnState, Runtime], Awaitable[TurnState]]
 
 PIPELINE: tuple[Node, ...] = (classify, retrieve, rerank, time_filter, read, persist)
 
 
 @cache
-def compiled_graph() -> CompiledStateGraph[TurnState, Services, TurnState, TurnState]:
+def compiled_graph() -> Any:  # noqa: ANN401  # the type takes a second to import
     """Compile the graph, once a process. It keeps nothing between turns: the bank is the memory."""
-    from langgraph.graph import END, START, StateGraph  # a second to import, which the first page need not wait for
+    from langgraph.graph import StateGraph  # which the first page need not wait for
 
-    graph: StateGraph[TurnState, Services, TurnState, TurnState] = StateGraph(TurnState, context_schema=Services)
-    for node in PIPELINE:
-        added: Any = _timed(node)
-        graph.add_node(node.__name__, added)
-    for before, after in pairwise([START, *(node.__name__ for node in PIPELINE), END]):
-        graph.add_edge(before, after)
+    graph: Any = StateGraph(TurnState, context_schema=Services)
+    graph.add_sequence([(node.__name__, _timed(node)) for node in PIPELINE])
+    graph.set_entry_point(PIPELINE[0].__name__)
     return graph.compile()
 
 
 def _timed(node: Node) -> Node:
     """The node with its duration written into the first line of its trace."""
 
-    async def run(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+    async def run(state: TurnState, runtime: Runtime) -> TurnState:
         started = time.perf_counter()
         change = await node(state, runtime)
         took = (time.perf_counter() - started) * 1000

@@ -5,8 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from graph.models.quantization import Quantization
-from graph.models.registry import NONE
+from graph.models.registry import NONE, Quantization
 from memory.search.scoring import SearchSettings
 from memory.settings import BankSettings
 

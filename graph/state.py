@@ -1,7 +1,5 @@
 """The state of one turn, its parts, and the services that nodes use."""
 
-from __future__ import annotations
-
 import asyncio
 import operator
 import re
@@ -9,7 +7,9 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, TypeVar
+from typing import Annotated, Literal, Protocol, TypedDict, TypeVar
+
+from langchain_core.language_models import BaseChatModel
 
 from graph.readers import line_reader
 from graph.readers.line_reader import LineReader
@@ -22,10 +22,6 @@ from memory.dates.expressions import TimeExpression
 from memory.search.scoring import Subject
 from memory.search.searcher import Searcher, View
 from memory.types import DropReason, Hit, LearnedMemory, Memory, Persona, Store, TimeSpan, TurnDraft, WriteCounts
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel  # noqa: TC004 (a second to import)
-
 
 USER = "You"
 """The speaker of what the user says; the screen shows their turns under it."""
@@ -60,7 +56,7 @@ class Ask:
     with_choices: str = ""
     stores: Mapping[Store, float] | None = None
     turn_id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    earlier: Reading | None = None
+    earlier: "Reading | None" = None
 
     @property
     def reply_id(self) -> str:
@@ -257,6 +253,13 @@ class Services:
     def line_reader(self) -> LineReader:
         """The trained reader on the encoder that searches."""
         return line_reader.packaged(self.searcher.embedder.model)
+
+
+class Runtime(Protocol):
+    """What a node is given beside the state: LangGraph's `Runtime[Services]`, which takes a second to import."""
+
+    context: Services
+    stream_writer: Callable[[Token], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graph.models import calls
+from graph.models import limits
 from graph.models.calls import ModelFailed, stream_reply
 from graph.models.limits import MAX_CHARACTERS_PER_TOKEN, without_loop
 from graph.models.registry import chat_model
@@ -34,7 +34,7 @@ def test_a_model_that_only_reasoned_is_said():
 
 
 def test_a_reply_that_takes_too_long_is_cut_at_what_came(monkeypatch):
-    monkeypatch.setattr(calls, "TOTAL_SECONDS", 0.5)
+    monkeypatch.setattr(limits, "TOTAL_SECONDS", 0.5)
     with ChatServer(Half(" ".join(ENDLESS), "end", pause=0.02)) as server:
         reply = asyncio.run(stream_reply(chat_model(server.model()), TALK))
         assert server.left.wait(10)
@@ -43,7 +43,7 @@ def test_a_reply_that_takes_too_long_is_cut_at_what_came(monkeypatch):
 
 
 def test_a_reply_that_does_not_begin_is_given_up(monkeypatch):
-    monkeypatch.setattr(calls, "FIRST_TEXT_SECONDS", 0.3)
+    monkeypatch.setattr(limits, "FIRST_TEXT_SECONDS", 0.3)
     with ChatServer(Half("", "stall")) as server, pytest.raises(ModelFailed, match=r"no text came within 0 s.*faster"):
         asyncio.run(stream_reply(chat_model(server.model()), TALK))
 

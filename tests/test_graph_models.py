@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 
 from graph.assistant import Assistant
-from graph.models import calls, tokens
+from graph.models import tokens
 from graph.models.calls import Completion, ModelFailed, complete, stream_reply
 from graph.models.discovery import find_files, find_models, full_address, models_at, say_what_fits
 from graph.models.faults import UnknownModel
@@ -254,7 +254,7 @@ def test_openai_is_told_how_long_a_reply_may_be_in_its_own_word(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ChatServer("Hello.") as server:
         monkeypatch.setattr(hosted, "OPENAI", server.url)
-        monkeypatch.setattr(calls, "OPENAI", server.url)
+        monkeypatch.setattr("graph.models.hosted.profile.OPENAI", server.url)
         asyncio.run(stream_reply(chat_model("openai:gpt-4o-mini"), TALK, max_tokens=50))
     assert server.requests[0]["max_completion_tokens"] == 50
 
@@ -345,11 +345,11 @@ def test_what_is_not_counted_is_estimated_higher_than_any_known_tokenizer_counts
 
 def test_a_trial_tells_whether_a_server_keeps_to_a_form():
     with ChatServer("one, two, three", '{"place": "London", "year": 1815}') as server:
-        assert try_out(chat_model(server.model())).keeps_schema
+        assert try_out(chat_model(server.model()))["keeps to a JSON schema"] == "1 of 1"
     with ChatServer("one, two, three", "London, in 1815") as server:
         tried = try_out(chat_model(server.model()))
-    assert not tried.keeps_schema
-    assert tried.tokens_per_s > 0
+    assert tried["keeps to a JSON schema"] == "0 of 1"
+    assert tried["tokens per s"] > 0
 
 
 @pytest.fixture

@@ -24,8 +24,7 @@ from eval.runs.run import Run, Runs, Spec, checksum, code_version, memories_read
 from eval.settings import EvalSettings
 from eval.types import TEST, History, Watch
 from graph.models.local_model import runs_on_cpu
-from graph.models.quantization import resolve_quantization
-from graph.models.registry import chat_model, is_named
+from graph.models.registry import chat_model, is_named, resolve_quantization
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 

@@ -5,12 +5,13 @@ A slot is written <SO>; slots.toml and people.toml define them. `<MY><RELATIVE>`
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+from memory import read_table
 
 _FOLDER = Path(__file__).parent
 _SLOT = re.compile(r"<([A-Z]+(?:_[A-Z]+)*)>")
@@ -50,7 +51,7 @@ def fill(source: str) -> str:
 @cache
 def load(file: str) -> dict[str, Any]:
     """Read a table of this package."""
-    return tomllib.loads((_FOLDER / file).read_text("utf-8"))
+    return read_table(__file__, file)
 
 
 def listed(text: str) -> list[str]:

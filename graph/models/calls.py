@@ -3,48 +3,19 @@
 Whatever goes wrong raises `ModelFailed`, whose message says what happened and what to do.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 
-from graph.models.faults import (
-    LONGER_CONTEXT,
-    TRY_AGAIN,
-    ContextExceeded,
-    ModelFailed,
-    ModelUnavailable,
-    broken_off,
-    exceeds_context,
-    http_status,
-    no_reply,
-    to_error,
-)
+from graph.models import faults, limits
+from graph.models.faults import LONGER_CONTEXT, TRY_AGAIN, ModelFailed, ModelUnavailable
+from graph.models.hosted import profile
 from graph.models.hosted.keys import redact_keys
-from graph.models.hosted.profile import (
-    OPENAI,
-    forms,
-    known_of,
-    response_format,
-    server_profile,
-    turn_of,
-)
-from graph.models.limits import (
-    FIRST_TEXT_SECONDS,
-    MAX_CHARACTERS_PER_TOKEN,
-    REPLY_TOKENS,
-    SHORTEST_REPLY,
-    TOTAL_SECONDS,
-    bounded_schema,
-    without_loop,
-)
 from graph.models.local_model import LocalModel, Messages
 from graph.models.tokens import estimated_size, estimated_tokens, is_hosted
 
@@ -75,7 +46,7 @@ class Completion:
     tokens_out: int = 0
     cut: bool = False
 
-    def __add__(self, other: Completion) -> Completion:
+    def __add__(self, other: "Completion") -> "Completion":
         """The text of the later reply, with the tokens of both."""
         return replace(other, tokens_in=self.tokens_in + other.tokens_in, tokens_out=self.tokens_out + other.tokens_out)
 
@@ -108,46 +79,42 @@ async def stream_reply(
     Raises:
         ModelFailed: there is no reply, or only a part of one; the message says why.
     """
-    bounded = None if schema is None else bounded_schema(schema)
-    most = max_tokens or REPLY_TOKENS
-    request = partial(_Reply, model, messages, MAX_CHARACTERS_PER_TOKEN * most, on_piece)
+    bounded = None if schema is None else limits.bounded_schema(schema)
+    most = max_tokens or limits.REPLY_TOKENS
+    reply = _Reply(model, messages, limits.MAX_CHARACTERS_PER_TOKEN * most, on_piece)
     if is_hosted(model):
-        profile = await asyncio.to_thread(server_profile, model)
-        async with turn_of(model, profile):
-            return await _ask_server(model, request, bounded, most, takes_options=profile.takes_options)
+        server = await asyncio.to_thread(profile.server_profile, model)
+        async with profile.turn_of(model, server):
+            return await _ask_server(model, server, reply, bounded, most)
     options: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
     if isinstance(model, LocalModel) and bounded is not None:
         options["json_schema"] = bounded
-    return await request(has_form="json_schema" in options).receive(options)
+    return await reply.receive(options)
 
 
 async def _ask_server(
-    model: BaseChatOpenAI, request: Callable[..., _Reply], schema: Schema | None, most: int, *, takes_options: bool
+    model: "BaseChatOpenAI", server: profile.ServerProfile, reply: "_Reply", schema: Schema | None, most: int
 ) -> Completion:
     """Ask with the schema in each form in turn, until the server takes one; which, is remembered.
 
     A server that fails in every form has another reason for it.
     """
-    openai, options, body = model.openai_api_base == OPENAI, dict[str, Any](), dict[str, Any]()
-    if openai:  # LangChain renames it to max_completion_tokens, which OpenAI alone needs and few other servers know
-        reasons = (model.profile or {}).get("reasoning_output")
-        options["max_tokens"] = most + (REASONING_TOKENS if reasons else 0)
-    else:
-        body["max_tokens"] = most
-    if takes_options:
+    openai = model.openai_api_base == profile.OPENAI
+    reasons = openai and (model.profile or {}).get("reasoning_output")
+    bound = "max_completion_tokens" if openai else "max_tokens"  # few other servers know OpenAI's word
+    body: dict[str, Any] = {bound: most + (REASONING_TOKENS if reasons else 0)}
+    if server.takes_options:
         body["chat_template_kwargs"] = {"enable_thinking": False}
     try:
-        for form, refusals in forms(model) if schema else ():
-            fields = body | response_format(form, schema or {}, openai=openai)
+        for form, refusals in profile.forms(server.form) if schema else ():
+            fields = body | profile.response_format(form, schema or {}, openai=openai)
             with suppress(_SchemaRefused):
-                asked = request(has_form=bool(form), refusals=refusals)
-                reply = await asked.receive(options | {"extra_body": fields})
-                known_of(model).form = form
-                return reply
-        return await request().receive(options | {"extra_body": body})
-    except ContextExceeded as fault:
-        known = known_of(model)
-        known.profile = replace(known.profile, context=fault.length or known.profile.context)
+                received = await reply.receive({"extra_body": fields}, refusals)
+                server.form = form
+                return received
+        return await reply.receive({"extra_body": body})
+    except faults.ContextExceeded as fault:
+        server.context = fault.length or server.context
         raise
 
 
@@ -157,10 +124,9 @@ class _SchemaRefused(Exception):
 
 @dataclass
 class _Reply:
-    """What is asked of a model, and what came of its reply so far.
+    """What is asked of a model, and what came of its reply so far; `most` is the most characters of it.
 
-    `most` is the most characters of it; `has_form` says that the request holds the schema that it must have, and
-    `refusals` are the HTTP status with which the server may refuse that.
+    It `has_form` if the request holds the schema that it must have.
     """
 
     model: BaseChatModel
@@ -168,18 +134,18 @@ class _Reply:
     most: int
     on_piece: Say
     has_form: bool = False
-    refusals: Sequence[int] = ()
     message: AIMessage | None = None
     text: str = ""
     cut: bool = False
 
-    async def receive(self, options: Mapping[str, Any]) -> Completion:
+    async def receive(self, options: Mapping[str, Any], refusals: Sequence[int] = ()) -> Completion:
         """Read the stream of the reply.
 
         Raises:
             ModelFailed: there is no reply, or only a part of one.
-            _SchemaRefused: the server failed with one of the `refusals` before the first piece of the reply.
+            _SchemaRefused: the server failed with the HTTP status of a refusal before the first piece of the reply.
         """
+        self.has_form = "json_schema" in options or "response_format" in options.get("extra_body", ())
         fault: Exception | None = None
         clock = asyncio.timeout(None)
         try:
@@ -187,23 +153,23 @@ class _Reply:
                 await asyncio.to_thread(self.model.weights.model)
             started = asyncio.get_running_loop().time()
             async with clock, aclosing(self._pieces(options)) as pieces:
-                clock.reschedule(started + FIRST_TEXT_SECONDS)
+                clock.reschedule(started + limits.FIRST_TEXT_SECONDS)
                 async for piece in pieces:
                     self._take(piece)
                     if self.cut:
                         break
                     if self.text:
-                        clock.reschedule(started + TOTAL_SECONDS)
+                        clock.reschedule(started + limits.TOTAL_SECONDS)
         except Exception as raised:  # any: what a server that is not quite OpenAI's raises cannot be listed
             fault = raised.with_traceback(None)
         if clock.expired():
             self.cut = bool(self.text)
-            fault = None if self.cut else TimeoutError(f"no text came within {FIRST_TEXT_SECONDS:.0f} s")
+            fault = None if self.cut else TimeoutError(f"no text came within {limits.FIRST_TEXT_SECONDS:.0f} s")
         # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
         if fault is not None:
-            if http_status(fault) in self.refusals and not self.text and not exceeds_context(fault):
+            if faults.http_status(fault) in refusals and not self.text and not faults.exceeds_context(fault):
                 raise _SchemaRefused
-            raise to_error(fault, partial=bool(self.text))
+            raise faults.to_error(fault, partial=bool(self.text))
         return self._completion()
 
     async def _pieces(self, options: Mapping[str, Any]) -> AsyncGenerator[AIMessage, None]:
@@ -237,11 +203,11 @@ class _Reply:
         self.on_piece(redact_keys(piece.text))
         # Where the schema holds, it ends an array that repeats itself; ended here, it would be no JSON.
         in_form = self.has_form and self.text.lstrip()[:1] in ("{", "[")
-        loopless = None if in_form else without_loop(self.text)
+        loopless = None if in_form else limits.without_loop(self.text)
         if loopless is not None:
             self.text, self.cut = loopless.rstrip(), True
-            if len(loopless.strip()) < SHORTEST_REPLY:
-                raise ModelFailed(no_reply(f"it only repeated “{loopless.strip()}”", "Try another model"))
+            if len(loopless.strip()) < limits.SHORTEST_REPLY:
+                raise ModelFailed(faults.no_reply(f"it only repeated “{loopless.strip()}”", "Try another model"))
         if len(self.text) > self.most:
             self.text, self.cut = self.text[: self.most], True
 
@@ -250,14 +216,14 @@ class _Reply:
         ended = str(message.response_metadata.get("finish_reason") or "") if message else ""
         refusal = str(message.additional_kwargs.get("refusal") or "") if message else ""
         if refusal or ended == "content_filter":
-            raise ModelFailed(no_reply(f"it declined: {refusal or ended}", "Rephrase the question"))
+            raise ModelFailed(faults.no_reply(f"it declined: {refusal or ended}", "Rephrase the question"))
         if not self.text.strip():
             remedy = _REASONED if ended == "length" else TRY_AGAIN
             if is_hosted(self.model) and not ended:
                 remedy += f". If it stays empty, the prompt may be longer than the model's context: {LONGER_CONTEXT}"
-            raise ModelFailed(no_reply(f"it was empty, finish reason: {ended or 'unknown'}", remedy))
+            raise ModelFailed(faults.no_reply(f"it was empty, finish reason: {ended or 'unknown'}", remedy))
         if is_hosted(self.model) and not (ended or self.cut):
-            raise ModelFailed(broken_off("the connection ended", TRY_AGAIN))
+            raise ModelFailed(faults.no_reply("the connection ended", TRY_AGAIN, partial=True))
         text, cut = redact_keys(self.text), self.cut or ended == "length"
         if message and (usage := message.usage_metadata):
             return Completion(text, usage["input_tokens"], usage["output_tokens"], cut)

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections import deque
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
@@ -23,7 +22,7 @@ class FairLock(AbstractAsyncContextManager[None]):
         self._places = self._free = places
         self._turns = 0
         self._last_turn: dict[str, int] = {}
-        self._waiting: dict[str, deque[Future[None]]] = {}
+        self._waiting: list[tuple[Future[None], str]] = []
 
     def acquire(self, timeout: float | None = None) -> bool:
         """Wait for it; False if `timeout` seconds passed first."""
@@ -57,13 +56,10 @@ class FairLock(AbstractAsyncContextManager[None]):
         with self._lock:
             self._free += 1
             while self._free and self._waiting:
-                user = min(self._waiting, key=lambda each: self._last_turn.get(each, 0))
-                grants = self._waiting[user]
-                grant = grants.popleft()
-                if not grants:
-                    del self._waiting[user]
-                if grant.set_running_or_notify_cancel():
-                    self._give(grant, user)
+                waiter = min(self._waiting, key=lambda each: self._last_turn.get(each[1], 0))
+                self._waiting.remove(waiter)
+                if waiter[0].set_running_or_notify_cancel():
+                    self._give(*waiter)
             if self._free == self._places:
                 self._last_turn.clear()
 
@@ -74,7 +70,7 @@ class FairLock(AbstractAsyncContextManager[None]):
             if self._free:
                 self._give(grant, user)
             else:
-                self._waiting.setdefault(user, deque()).append(grant)
+                self._waiting.append((grant, user))
         return grant
 
     def _give(self, grant: Future[None], user: str) -> None:

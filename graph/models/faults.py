@@ -61,7 +61,7 @@ def to_error(fault: BaseException, *, partial: bool = False) -> MemoirError:
     headers: Iterable[Any] = getattr(getattr(fault, "response", None), "headers", None) or {}
     wait = str(dict(headers).get("retry-after", ""))
     remedy += f" (the server asks for {wait} s)" if wait.isdecimal() else ""
-    message = broken_off(said, remedy) if partial else no_reply(said, remedy)
+    message = no_reply(said, remedy, partial=partial)
     if status == 500:
         return ServerError(message)
     kind = ModelUnavailable if status in (401, 403, 404, 429) or status >= 500 or by_name else ModelFailed
@@ -77,14 +77,10 @@ def _words(fault: BaseException) -> str:
     return f"{type(fault).__name__}: {fault}"
 
 
-def no_reply(what: str, remedy: str) -> str:
-    """The message of a reply that is of no use."""
-    return f"The chat model gave no usable reply ({redact_keys(what)}). {remedy}"
-
-
-def broken_off(what: str, remedy: str) -> str:
-    """The message of a reply of which a part came."""
-    return f"The chat model's reply broke off ({redact_keys(what)}). {remedy}"
+def no_reply(what: str, remedy: str, *, partial: bool = False) -> str:
+    """The message of a reply that is of no use, or of which only a part came."""
+    happened = "'s reply broke off" if partial else " gave no usable reply"
+    return f"The chat model{happened} ({redact_keys(what)}). {remedy}"
 
 
 def exceeds_context(fault: BaseException) -> bool:

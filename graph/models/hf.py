@@ -18,37 +18,39 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from graph.models.faults import UnknownModel
-from graph.models.local_model import Generation, LocalWeights
-from graph.models.quantization import MemoryNeed, Quantization, estimate_memory, usable_context
+from graph.models.local_model import MAX_CONTEXT, Generation, LocalWeights, MemoryNeed
 
 if TYPE_CHECKING:
     import threading
 
     from llguidance import LLMatcher, LLTokenizer
     from torch import Tensor
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedTokenizerBase
+
+BYTES_PER_WEIGHT = {"nf4": 0.5 + 0.127 / 8, "int8": 1.0, "bf16": 2.0, "fp32": 4.0}
+"""In nf4, four bits, and .127 bits of doubly quantised constants."""
 
 
 class ModelWeights(LocalWeights):
     """The weights of one model by name, its tokenizer and the vocabulary that grammars need."""
 
-    def __init__(self, name: str, quantization: Quantization) -> None:
+    def __init__(self, name: str, quantization: str) -> None:
         super().__init__()
         self.name = name
         self.quantization = quantization
 
     @override
     def memory_need(self) -> MemoryNeed:
-        config = self._config()
+        config = self._read("AutoConfig")
         try:
-            return estimate_memory(config, self.quantization)
+            return _estimate_memory(config, self.quantization)
         except (ValueError, AttributeError) as fault:  # the configuration is not that of a language model
             raise UnknownModel(_not_found(self.name, fault)) from fault
 
     @property
     @override
     def context(self) -> int:
-        return usable_context(self._config())
+        return _usable_context(self._read("AutoConfig"))
 
     @property
     @override
@@ -108,12 +110,7 @@ class ModelWeights(LocalWeights):
         Raises:
             UnknownModel: the model is missing, or has no chat template.
         """
-        return self._once("tokenizer", self._load_tokenizer)
-
-    def _load_tokenizer(self) -> PreTrainedTokenizerBase:
-        from transformers import AutoTokenizer
-
-        tokenizer: PreTrainedTokenizerBase = self._read(AutoTokenizer)
+        tokenizer: PreTrainedTokenizerBase = self._once("tokenizer", lambda: self._read("AutoTokenizer"))
         if not tokenizer.chat_template:
             raise UnknownModel(f"hf:{self.name} is not a chat model: its tokenizer has no chat template")
         return tokenizer
@@ -131,15 +128,12 @@ class ModelWeights(LocalWeights):
 
         torch.cuda.empty_cache()  # does nothing where there is no GPU
 
-    def _config(self) -> Any:  # noqa: ANN401  # each family has a config class of its own
-        from transformers import AutoConfig
-
-        return self._read(AutoConfig)
-
-    def _read(self, kind: Any) -> Any:  # noqa: ANN401
+    def _read(self, kind: str) -> Any:  # noqa: ANN401  # each family has classes of its own
         """Read a part of the model by one of the Auto classes of transformers."""
+        import transformers
+
         try:
-            return kind.from_pretrained(self.name, local_files_only=_offline())
+            return getattr(transformers, kind).from_pretrained(self.name, local_files_only=_offline())
         except (OSError, ValueError) as fault:
             raise UnknownModel(_not_found(self.name, fault)) from fault
 
@@ -186,9 +180,7 @@ class ModelWeights(LocalWeights):
                     stopping_criteria=[take_token],
                     max_new_tokens=reply.max_tokens,
                     do_sample=False,
-                    temperature=None,
-                    top_p=None,
-                    top_k=None,
+                    **dict.fromkeys(("temperature", "top_p", "top_k")),  # or it warns that they do nothing
                     pad_token_id=tokenizer.pad_token_id or tokenizer.eos_token_id,
                 )
             except Stopped:
@@ -197,6 +189,33 @@ class ModelWeights(LocalWeights):
         is_end = int(tokens[0, -1]) in (ends if isinstance(ends, list) else [ends])
         ended = is_end or (matcher is not None and matcher.is_stopped())
         return int(tokens.shape[1]) - len(reply.prompt), ended
+
+
+def _estimate_memory(config: PretrainedConfig, quantization: str) -> MemoryNeed:
+    """The memory that a model of this shape takes, computed on a model without weights."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+    parameters, linear = sum(p.numel() for p in model.parameters()), 0
+    if quantization in ("nf4", "int8"):  # the projections are quantised; embeddings, norms and the head stay in 16 bits
+        head = model.get_output_embeddings()
+        linear = sum(m.weight.numel() for m in model.modules() if isinstance(m, torch.nn.Linear) and m is not head)
+    rest = (parameters - linear) * BYTES_PER_WEIGHT["bf16" if linear else quantization]
+    weights = int(linear * BYTES_PER_WEIGHT[quantization] + rest)
+    context, text = _usable_context(config), config.get_text_config()
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    cache = int(2 * text.num_hidden_layers * heads * size * context * (4 if quantization == "fp32" else 2))
+    # Bitsandbytes quantises on a CPU what was first read there in 16 bits; on a GPU it goes layer by layer.
+    extra = 0 if torch.cuda.is_available() else int(linear * BYTES_PER_WEIGHT["bf16"])
+    return MemoryNeed(parameters, weights, cache, context, weights + extra)
+
+
+def _usable_context(config: Any) -> int:  # noqa: ANN401  # each family has a config class of its own
+    text = config.get_text_config()
+    return min(MAX_CONTEXT, int(getattr(text, "max_position_embeddings", None) or MAX_CONTEXT))
 
 
 shared_weights = cache(ModelWeights)
@@ -241,14 +260,12 @@ def json_matcher(vocabulary: LLTokenizer, schema: Mapping[str, Any]) -> LLMatche
 
 def forbid_others(matcher: LLMatcher, _: Tensor, scores: Tensor) -> Tensor:
     """The scores with those of forbidden tokens at minus infinity; shape (1, vocabulary)."""
-    import numpy as np
     import torch
 
-    bits = np.frombuffer(matcher.compute_bitmask(), dtype=np.uint8)  # bit n is token n
-    allowed = np.zeros(scores.shape[-1], dtype=bool)  # a model may have more rows than its tokenizer has tokens
-    known = np.unpackbits(bits, count=min(len(allowed), len(bits) * 8), bitorder="little")
-    allowed[: len(known)] = known
-    return scores.masked_fill(~torch.from_numpy(allowed).to(scores.device), float("-inf"))
+    known = torch.frombuffer(bytearray(matcher.compute_logit_bias()), dtype=torch.uint8)  # 0 for what is forbidden
+    # A model may have more rows than its tokenizer has tokens, or fewer.
+    forbidden = torch.nn.functional.pad(known, (0, scores.shape[-1] - len(known))) == 0
+    return scores.masked_fill(forbidden.to(scores.device), float("-inf"))
 
 
 @contextmanager

@@ -1,17 +1,13 @@
 """Ask a chat model for a reply as JSON of a given shape, which is parsed strictly, or not at all."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graph.models.calls import Completion, Messages, stream_reply
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 REASONING = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 

@@ -76,8 +76,12 @@ def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
     In strict mode every field is required, none has a default, and there are no others.
     """
-    bounded = change_parts(schema, bounded_schema)
-    bounded.pop("default", None)
+    bounded: dict[str, Any] = change_schema(schema, _bounded)
+    return bounded
+
+
+def _bounded(part: dict[str, Any]) -> dict[str, Any]:
+    bounded = {word: value for word, value in part.items() if word != "default"}
     if "properties" in bounded:
         bounded |= {"required": list(bounded["properties"]), "additionalProperties": False}
     kind = bounded.get("type")
@@ -91,16 +95,12 @@ def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return bounded
 
 
-def change_parts(schema: Mapping[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    """A copy of a JSON schema with each schema directly within it changed."""
-    changed = dict(schema)
-    for word in ("properties", "$defs"):
-        if word in schema:
-            changed[word] = {name: change(part) for name, part in schema[word].items()}
-    for word in ("anyOf", "allOf", "oneOf", "prefixItems"):
-        if word in schema:
-            changed[word] = [change(part) for part in schema[word]]
-    for word in ("items", "additionalProperties"):
-        if isinstance(schema.get(word), Mapping):
-            changed[word] = change(schema[word])
-    return changed
+def change_schema(part: Any, change: Callable[[dict[str, Any]], dict[str, Any]], *, named: bool = False) -> Any:  # noqa: ANN401
+    """A copy of a part of a JSON schema, with each schema in it changed; of a `named` part, each value is one."""
+    if isinstance(part, list):
+        return [change_schema(each, change) for each in part]
+    if not isinstance(part, Mapping):
+        return part
+    if named:
+        return {name: change_schema(each, change) for name, each in part.items()}
+    return change({w: change_schema(each, change, named=w in ("properties", "$defs")) for w, each in part.items()})

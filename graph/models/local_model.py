@@ -1,14 +1,12 @@
 """The chat model that runs in this process, and the base of the engines that hold its weights."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import psutil  # type: ignore[import-untyped]
 from langchain_core.language_models import BaseChatModel
@@ -20,9 +18,6 @@ from graph.models.fair_lock import FairLock
 from graph.models.faults import ModelFailed
 from graph.models.limits import REPLY_TOKENS
 
-if TYPE_CHECKING:
-    from graph.models.quantization import MemoryNeed
-
 Messages = Sequence[tuple[str, str]]
 """Messages as (role, text); the roles are "system", "human" and "ai"."""
 
@@ -30,6 +25,26 @@ ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 """What chat templates call the roles."""
 
 Part = TypeVar("Part")
+
+MAX_CONTEXT = 8192
+"""Tokens of context used of a local model: 20 memories, notes and an answer fit into half of it, and the key-value
+cache grows with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeed:
+    """Bytes that a model takes: its weights, its key-value cache at `context` tokens, and the peak of loading it."""
+
+    parameters: int
+    weights: int
+    cache: int
+    context: int
+    loading: int
+
+    @property
+    def total(self) -> int:
+        """The most that it takes at any time."""
+        return max(self.weights + self.cache, self.loading)
 
 
 @dataclass(frozen=True, slots=True)

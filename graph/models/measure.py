@@ -1,25 +1,19 @@
 """Try out and measure a chat model: how fast it answers, its memory, and whether it keeps to a schema."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import psutil  # type: ignore[import-untyped]
+from langchain_core.language_models import BaseChatModel
 from pydantic import Field
 
-from graph.models.calls import ModelFailed, stream_reply
+from graph.models.calls import ModelFailed, complete, stream_reply
 from graph.models.json_replies import StrictReply
 from graph.models.local_model import LocalModel, Messages
-from graph.models.quantization import Quantization
-from graph.models.registry import chat_model
+from graph.models.registry import Quantization, chat_model
 from graph.models.tokens import context_length, count_tokens
 from memory import read_table
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 GIB = 2**30
 
@@ -40,20 +34,6 @@ class _Place(StrictReply):
 Figures = dict[str, str | float]
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """The results of a trial.
-
-    Seconds until the first piece of a reply (with loading, for a local model) and tokens per second after it; pieces
-    count as tokens where the model reports none. `context` is in tokens, None if unknown.
-    """
-
-    first_token_s: float
-    tokens_per_s: float
-    context: int | None
-    keeps_schema: bool
-
-
 def measure(name: str, quantization: Quantization) -> Figures:
     """Measure a model by name; for a local one, the time to load it and its memory, too.
 
@@ -66,17 +46,9 @@ def measure(name: str, quantization: Quantization) -> Figures:
     before = _resident_gib()
     if isinstance(model, LocalModel):
         figures |= _load_twice(model)
-    trial = try_out(model)
+    figures |= try_out(model, PROMPTS["born"])
     long = [("human", LONG_PROMPT)]
-    first, _ = _ask(model, long, max_tokens=8)
-    kept = sum(_keeps_schema(model, *born) for born in PROMPTS["born"])
-    figures |= {
-        "first token s": trial.first_token_s,
-        f"first token s, {count_tokens(model, long)} prompt tokens": round(first, 3),
-        "tokens per s": trial.tokens_per_s,
-        "context": trial.context or "not stated",
-        "keeps to a JSON schema": f"{kept} of {len(PROMPTS['born'])}",
-    }
+    figures[f"first token s, {count_tokens(model, long)} prompt tokens"], _ = _ask(model, long, max_tokens=8)
     if isinstance(model, LocalModel):
         figures |= {"memory GiB, before": before, "memory GiB, after": _resident_gib()}
         import torch
@@ -87,18 +59,22 @@ def measure(name: str, quantization: Quantization) -> Figures:
     return figures
 
 
-def try_out(model: BaseChatModel) -> Trial:
-    """Ask a model twice: once for its speed, once for a reply of a given schema.
+def try_out(model: BaseChatModel, born: Sequence[tuple[str, str, int]] = PROMPTS["born"][:1]) -> Figures:
+    """Ask a model once for its speed, and once about each of these people for a reply of a given schema.
+
+    The seconds are those until the first piece of a reply (with loading, for a local model).
 
     Raises:
         ModelFailed: it does not reply.
     """
     first, rate = _ask(model, [("human", PROMPTS["speed"])])
-    return Trial(round(first, 3), round(rate, 1), context_length(model), _keeps_schema(model, *PROMPTS["born"][0]))
+    kept = sum(_keeps_schema(model, *each) for each in born)
+    context, of_all = context_length(model) or "not stated", f"{kept} of {len(born)}"
+    return {"first token s": first, "tokens per s": rate, "context": context, "keeps to a JSON schema": of_all}
 
 
 def _ask(model: BaseChatModel, talk: Messages, max_tokens: int | None = None) -> tuple[float, float]:
-    """Seconds to the first piece of the reply, and tokens a second after it."""
+    """Seconds to the first piece of the reply, and tokens a second after it; pieces, if the model reports no tokens."""
     arrivals: list[float] = []
     started = time.perf_counter()
     reply = asyncio.run(
@@ -107,14 +83,13 @@ def _ask(model: BaseChatModel, talk: Messages, max_tokens: int | None = None) ->
     ended = time.perf_counter()
     # A reply may come in one piece: a local model delivers whole words, and noise has none.
     seconds = ended - (arrivals[0] if len(arrivals) > 1 else started)
-    return arrivals[0] - started, (reply.tokens_out or len(arrivals)) / seconds
+    return round(arrivals[0] - started, 3), round((reply.tokens_out or len(arrivals)) / seconds, 1)
 
 
 def _keeps_schema(model: BaseChatModel, name: str, place: str, year: int) -> bool:
     prompt = PROMPTS["schema"].format(name=name, place=place, year=year)
     try:
-        reply = asyncio.run(stream_reply(model, [("human", prompt)], schema=_Place.model_json_schema()))
-        _Place.model_validate_json(reply.text)
+        _Place.model_validate_json(complete(model, prompt, schema=_Place.model_json_schema()).text)
     except (ModelFailed, ValueError):
         return False
     return True

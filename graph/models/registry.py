@@ -11,8 +11,6 @@ The name says everything, so that a run can be recorded and repeated:
 Keys come from the environment or the key file (`hosted.keys`) and never go into a name, an error or a reply.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -24,13 +22,14 @@ from graph.models.hosted.keys import redact_keys
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from graph.models.quantization import Quantization
-
 FORMS = (
     "none, openai:MODEL (as openai:gpt-4o-mini), gguf:FILE (as gguf:~/qwen2.5-3b-instruct-q4_k_m.gguf), "
     "hf:REPO_OR_FOLDER (as hf:Qwen/Qwen2.5-7B-Instruct) or ADDRESS#MODEL (as http://127.0.0.1:8000/v1#qwen2.5-7b)"
 )
 NONE = "none"
+
+Quantization = Literal["auto", "nf4", "int8", "bf16", "fp32"]
+"""4-bit NormalFloat (Dettmers et al. 2023), 8-bit (Dettmers et al. 2022), 16 or 32 bits; "auto" chooses by machine."""
 
 Kind = Literal["none", "openai", "server", "hf", "gguf"]
 
@@ -85,7 +84,7 @@ def _server(name: str) -> ModelName:
     return ModelName("server", parts.fragment.strip(), name.partition("#")[0].rstrip("/"))
 
 
-def chat_model(name: str, *, quantization: Quantization = "auto") -> BaseChatModel:
+def chat_model(name: str, *, quantization: Quantization = "auto") -> "BaseChatModel":
     """The chat model of that name; it is not contacted yet, and a local one is not loaded yet.
 
     Raises:
@@ -105,11 +104,20 @@ def chat_model(name: str, *, quantization: Quantization = "auto") -> BaseChatMod
 
         return LocalModel(name=parsed.model, weights=weights_of_file(Path(parsed.model).expanduser().absolute()))
     from graph.models.hf import shared_weights
-    from graph.models.quantization import resolve_quantization
 
     return LocalModel(name=parsed.model, weights=shared_weights(parsed.model, resolve_quantization(quantization)))
 
 
-def chat_model_or_none(name: str, quantization: Quantization = "auto") -> BaseChatModel | None:
+def resolve_quantization(quantization: Quantization) -> Quantization:
+    """What "auto" means on this machine: nf4 where a GPU is found, bf16 where there is none."""
+    if quantization != "auto":
+        return quantization
+    import torch
+
+    # The kernels for 4 bits are written for GPUs; on a CPU they cost time, and loading takes more memory than bf16.
+    return "nf4" if torch.cuda.is_available() else "bf16"
+
+
+def chat_model_or_none(name: str, quantization: Quantization = "auto") -> "BaseChatModel | None":
     """The chat model of that name; None for "none"."""
     return chat_model(name, quantization=quantization) if is_named(name) else None

@@ -5,16 +5,15 @@ server's tokenizer is unknown here (OpenAI's tables would have to be downloaded 
 name), so the length of its prompts is overestimated.
 """
 
-from __future__ import annotations
-
 import math
 from typing import TYPE_CHECKING, TypeGuard
+
+from langchain_core.language_models import BaseChatModel
 
 from graph.models.hosted.profile import count_at_server, server_profile
 from graph.models.local_model import LocalModel, Messages
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
     from langchain_openai.chat_models.base import BaseChatOpenAI
 
 ASCII_PER_TOKEN, OTHER_PER_TOKEN = 2.5, 2.0
@@ -50,9 +49,9 @@ def estimated_tokens(text: str) -> int:
 
 def counting_method(model: BaseChatModel) -> str:
     """How `count_tokens` counts for this model; blocks while a server is asked."""
-    if is_hosted(model):
-        return "by its server" if server_profile(model).count else "estimated"
-    return "by its tokenizer" if isinstance(model, LocalModel) else "estimated"
+    if isinstance(model, LocalModel):
+        return "by its tokenizer"
+    return "by its server" if is_hosted(model) and server_profile(model).count else "estimated"
 
 
 def context_length(model: BaseChatModel) -> int | None:
@@ -62,6 +61,6 @@ def context_length(model: BaseChatModel) -> int | None:
     return server_profile(model).context if is_hosted(model) else None
 
 
-def is_hosted(model: BaseChatModel) -> TypeGuard[BaseChatOpenAI]:
+def is_hosted(model: BaseChatModel) -> "TypeGuard[BaseChatOpenAI]":
     """Whether a model is behind an address."""
     return model._llm_type == "openai-chat"

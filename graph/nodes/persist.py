@@ -1,18 +1,16 @@
 """The node `persist`: store the exchange and what was learned from it."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from graph.learning.corrections import revise
 from graph.learning.from_rules import learn_from_sentence, own_sentences
-from graph.state import USER, Ask, Message, Reading, Revision, Services, TraceLine, TurnState
+from graph.state import USER, Ask, Message, Reading, Revision, Runtime, TraceLine, TurnState
 from graph.understanding import acts
 from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
+from memory.bank.bank import Bank
 from memory.formatting import format_count
 from memory.search.quotes import contains
 from memory.types import SessionDraft, TurnDraft
@@ -23,13 +21,8 @@ MAX_TITLE, MAX_OPENING = 60, 2000
 GREETING, PLEASANTRY = 4, 20
 """Characters up to which a sentence surely names no topic ("Hi!"), and up to which it may be small talk."""
 
-if TYPE_CHECKING:
-    from langgraph.runtime import Runtime
 
-    from memory.bank.bank import Bank
-
-
-async def persist(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def persist(state: TurnState, runtime: Runtime) -> TurnState:
     """Store the exchange, the memory of what was stated, and what was learned from it, in one transaction."""
     ask, services = state["ask"], runtime.context
     if not ask.remember:

@@ -1,11 +1,8 @@
 """The node `read`: the chat model replies; without one, questions are answered and statements acknowledged by rule."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from graph.learning.corrections import revise
 from graph.models.calls import Completion, ModelFailed, ModelUnavailable
@@ -29,6 +26,7 @@ from graph.state import (
     ReaderOutput,
     Reading,
     Revision,
+    Runtime,
     Services,
     Token,
     TraceLine,
@@ -40,22 +38,16 @@ from graph.understanding.parts import ABOUT_PERSONA, ABOUT_USER, WHO_ARE_YOU
 from graph.understanding.question import asks_of_persona, expected
 from graph.understanding.requests import parse_person
 from graph.understanding.sentences import capitalise, split
+from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.formatting import without_folders
-
-if TYPE_CHECKING:
-    from langgraph.runtime import Runtime
-
-    from memory.bank.bank import Bank
-    from memory.types import Hit
+from memory.types import Hit
 
 PARAGRAPH_BREAK = "\n\n"
 """Separates the reply to a statement from the answer to a question."""
 
-Write = Callable[[Token], None]
 
-
-async def read(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def read(state: TurnState, runtime: Runtime) -> TurnState:
     """Let the chat model reply, or answer from notes on the hits, or acknowledge what was stated."""
     ask, message, services, write = state["ask"], state["message"], runtime.context, runtime.stream_writer
     if services.settings.reader == "none":
@@ -83,7 +75,7 @@ def talks(reader_input: ReaderInput) -> bool:
     return uses_chat_model(services) and not is_read
 
 
-async def _spoken(reader_input: ReaderInput, revision: Revision | None, write: Write) -> ReaderOutput:
+async def _spoken(reader_input: ReaderInput, revision: Revision | None, write: Callable[[Token], None]) -> ReaderOutput:
     """The chat model's reply; what the message corrects is carried out and said beside it, and help in a crisis."""
     output = await speak(reader_input, [memory.id for memory in revision.old] if revision else [], write)
     notices = [confirm(revision, reader_input.ask.persona.manner)] if revision else []

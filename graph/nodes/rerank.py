@@ -1,25 +1,17 @@
 """The node `rerank`: order the hits by the stores that the question asks about, and by fit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graph.state import Services, TraceLine, TurnState
+from graph.settings import PipelineSettings, RerankSettings
+from graph.state import Runtime, TraceLine, TurnState
 from memory.search.scoring import standardise
-from memory.types import SEMANTIC
-
-if TYPE_CHECKING:
-    from langgraph.runtime import Runtime
-
-    from graph.settings import PipelineSettings, RerankSettings
-    from memory.types import Hit, Store
+from memory.types import SEMANTIC, Hit, Store
 
 
-async def rerank(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def rerank(state: TurnState, runtime: Runtime) -> TurnState:
     """Put the memories most likely to answer the question first."""
     hits = state.get("hits", ())
     if not hits:

@@ -1,25 +1,18 @@
 """The node `retrieve`: find the candidates of every store."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from graph.state import Services, TraceLine, TurnState
+from graph.state import Runtime, TraceLine, TurnState
 from memory.search.names import to_first_person
 from memory.search.scoring import FACTORS, SearchSettings, Subject
-
-if TYPE_CHECKING:
-    from langgraph.runtime import Runtime
-
-    from memory.search.searcher import View
-    from memory.types import Hit
+from memory.search.searcher import View
+from memory.types import Hit
 
 
-async def retrieve(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def retrieve(state: TurnState, runtime: Runtime) -> TurnState:
     """Find the best candidates of every store that the persona knew of by then.
 
     Statements are looked up, too: a feeling or a scene may bring up a memory that nobody asked for.

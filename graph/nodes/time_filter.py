@@ -1,27 +1,18 @@
 """The node `time_filter`: drop the hits that the time asked about rules out, and those beyond the budget."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from graph.language.patterns import pattern
-from graph.state import Services, TraceLine, TurnState, drop
+from graph.state import Runtime, TraceLine, TurnState, drop
 from graph.understanding.question import names_only_time
 from graph.understanding.times import is_of_time
 from memory.dates.expressions import TimeExpression, describe_time
-from memory.types import QUESTION, SEMANTIC, SUMMARY, Hit
-
-if TYPE_CHECKING:
-    from langgraph.runtime import Runtime
-
-    from memory.types import Memory, TimeSpan
+from memory.types import QUESTION, SEMANTIC, SUMMARY, Hit, Memory, TimeSpan
 
 _OF_TALK = pattern(r"\b(?:talk|spoke|speak|discuss|chat|convers|catch up|caught up)")
 
 
-async def time_filter(state: TurnState, runtime: Runtime[Services]) -> TurnState:
+async def time_filter(state: TurnState, runtime: Runtime) -> TurnState:
     """Drop the hits that the time asked about rules out, then keep as many as will be read."""
     hits, settings = state.get("hits", ()), runtime.context.settings
     if not hits:
@@ -75,10 +66,5 @@ def _is_of(memory: Memory, span: TimeSpan, by_event: bool) -> bool:
 
 def within_budget(hits: Sequence[Hit], budget: int) -> tuple[Hit, ...]:
     """Keep the first `budget` hits, and all that are pinned."""
-    read = 0
-    cut = []
-    for hit in hits:
-        read += hit.kept
-        over = hit.kept and read > budget and not hit.memory.pinned
-        cut.append(replace(hit, dropped="budget", why=f"below the {budget} best") if over else hit)
-    return tuple(cut)
+    beyond = {hit.memory.id for hit in [hit for hit in hits if hit.kept][budget:] if not hit.memory.pinned}
+    return drop(hits, lambda hit: hit.memory.id in beyond, "budget", f"below the {budget} best")

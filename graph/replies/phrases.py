@@ -1,12 +1,9 @@
 """What is said without a chat model, in the persona's manner of speaking: manners.toml, small_talk.toml, news.toml."""
 
-import tomllib
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -15,6 +12,7 @@ from graph.understanding.acts import CRISIS, GOOD, LOSS
 from graph.understanding.requests import asked_reminder
 from graph.understanding.sentences import shorten
 from graph.understanding.times import describe_ahead
+from memory import read_table
 from memory.bank.bank import Bank
 from memory.bank.queries.told import count_known, name_told
 from memory.formatting import format_day
@@ -61,13 +59,10 @@ Replies = Mapping[str, tuple[str, ...]]
 """The variants of a reply by manner."""
 
 
-def _load(file: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
-
-
-SMALL_TALK, NEWS = map(TypeAdapter(dict[str, Replies]).validate_python, map(_load, ("small_talk.toml", "news.toml")))
+_REPLIES = TypeAdapter(dict[str, Replies])
+SMALL_TALK, NEWS = (_REPLIES.validate_python(read_table(__file__, f"{kind}.toml")) for kind in ("small_talk", "news"))
 """The replies to each act of small talk, and to each kind of news."""
-MANNERS = TypeAdapter(dict[str, Manner]).validate_python(_load("manners.toml"))
+MANNERS = TypeAdapter(dict[str, Manner]).validate_python(read_table(__file__, "manners.toml"))
 
 
 def manner(name: str) -> Manner:

@@ -12,6 +12,7 @@ from graph.understanding.parts import tells
 from graph.understanding.requests import Recap, asked_reminder, without_time
 from graph.understanding.sentences import capitalise, shorten, split
 from graph.understanding.times import describe_ahead, times_in
+from memory import read_table
 from memory.bank.bank import Bank
 from memory.bank.queries.told import facts_told, lines_told
 from memory.formatting import clip, format_day
@@ -39,13 +40,7 @@ _NAMING = frozenset(terms("name names called husbands wifes hi hello hey nice me
 JUST_NOW = timedelta(hours=12)
 """How long ago something was said "just now" at most."""
 
-_NOTHING: dict[Recap, str] = {
-    "just": "You haven't told me anything in this chat yet.",
-    "today": "You haven't told me anything today.",
-    "last time": "I don't remember an earlier conversation.",
-    "so far": "You haven't told me anything yet.",
-    "about me": "You haven't told me anything about yourself yet.",
-}
+_TABLE = read_table(__file__)
 
 
 def recap(kind: Recap, ask: Ask, bank: Bank, plans: Iterable[Memory]) -> Reading:
@@ -73,7 +68,7 @@ def recap(kind: Recap, ask: Ask, bank: Bank, plans: Iterable[Memory]) -> Reading
         of_covered = {turn for line in covered for turn in line.turn_ids}
         short = [fact for fact in of_then if of_covered.intersection(fact.turn_ids)]
         told = [*_state_facts(short), *_repeat_lines([line for line in lines if line not in covered], ())]
-    return cite_all(told, head, "\n- ") if told else Reading(_NOTHING[kind])
+    return cite_all(told, head, "\n- ") if told else Reading(_TABLE["nothing"][kind])
 
 
 def lines_of_recap(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
@@ -104,10 +99,8 @@ def say_plan(plan: Memory, now: datetime) -> str:
 
 
 def _head(kind: Recap, ask: Ask, lines: Sequence[Memory]) -> str:
-    if kind == "about me":
-        return "This is what I know about you:"
-    if kind == "today":
-        return "Today you told me:"
+    if head := _TABLE["heads"].get(kind):
+        return str(head)
     said_at, whom = (lines[-1].said_at, lines[-1].told_to or "me") if lines else (None, "me")
     if kind == "just" and said_at is not None and ask.as_of - said_at < JUST_NOW:
         return f"You just told {whom}:"

@@ -14,8 +14,7 @@ from starlette.concurrency import iterate_in_threadpool
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
 from graph.models.local_model import LocalModel
-from graph.models.quantization import Quantization
-from graph.models.registry import NONE, chat_model_or_none
+from graph.models.registry import NONE, Quantization, chat_model_or_none
 from graph.state import Ask, Token, TraceLine
 from graph.tab import chats, messages
 from graph.tab.chat_box import ChatBox, taught_by

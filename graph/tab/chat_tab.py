@@ -7,7 +7,7 @@ import gradio as gr
 
 from graph.assistant import Answer, Assistant
 from graph.learning.learner import Learner
-from graph.tab import messages
+from graph.tab import messages, personas
 from graph.tab.answering import Answering
 from graph.tab.chat_box import ChatBox, RememberedPanel
 from graph.tab.chat_list import ChatList
@@ -15,15 +15,7 @@ from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, re
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
-from graph.tab.personas import (
-    PROACTIVE,
-    SAMPLE,
-    NewPersonaPanel,
-    WelcomePanel,
-    find_sample,
-    own_assistant,
-    own_personas,
-)
+from graph.tab.personas import PROACTIVE, SAMPLE, NewPersonaPanel, WelcomePanel
 from graph.tab.running import Running
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat
@@ -65,7 +57,7 @@ class ChatTab:
                     with gr.Accordion("New persona", open=False, elem_classes="memoir-over", elem_id="new-persona"):
                         self.new_persona = NewPersonaPanel(self.bank)
                     with gr.Accordion("Import", open=False, elem_classes="memoir-over", elem_id="bring-in"):
-                        self.imports = ImportPanel(self.bank, self.indexer, lambda: own_assistant(self.bank))
+                        self.imports = ImportPanel(self.bank, self.indexer, lambda: personas.own_assistant(self.bank))
                 with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
                     with gr.Row(elem_classes="memoir-place"):
                         self.place = gr.HTML(js_on_load=messages.ASK_SERVER, **look("place"))
@@ -88,15 +80,12 @@ class ChatTab:
             gr.HTML(render("drawer_heading.html", title="Sources"), padding=False)
             self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
         with gr.Accordion("Settings", open=False, elem_classes="memoir-over", elem_id="chat-settings"):
-            self._build_settings()
+            self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
+            self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="proactive")
+            self.as_of = gr.DateTime(**look("as-of"))
+            self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
+            self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
         self.model = ModelPanel(self.assistant, choose=choose_model)
-
-    def _build_settings(self) -> None:
-        self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
-        self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="proactive")
-        self.as_of = gr.DateTime(**look("as-of"))
-        self.at_end = gr.Button("Answer as of the last conversation", size="sm", elem_id="at-end")
-        self.encoder = EncoderPanel(self.assistant, self.indexer, self.timer)
 
     def _connect(self, page: gr.Blocks, tab: gr.Tab, answering: Answering) -> None:
         beside = [*self.chats.shown, *self.trace.outputs, self.timer]
@@ -118,8 +107,8 @@ class ChatTab:
         made = self.new_persona.created
         created = made.change(self.choose_persona, [self.chat, made], opened, **PRIVATE)
         created.then(None, js="() => window.showChat()")
-        self.proactive.input(self.set_proactive, [self.chat, self.proactive], None, **PRIVATE)
-        self.chats.apart.input(self.keep_apart, [self.chat, self.chats.apart], None, **PRIVATE)
+        for setting, box in (("proactive", self.proactive), ("kept_apart", self.chats.apart)):
+            box.input(partial(self.set_persona, setting), [self.chat, box], None, **PRIVATE)
         self.at_end.click(self.find_last_day, self.chat, self.as_of, **PRIVATE)
         explained = [self.date_note, self.box.dated]
         self.as_of.change(self.explain_date, [self.chat, self.as_of], explained, trigger_mode="always_last", **PRIVATE)
@@ -165,19 +154,19 @@ class ChatTab:
         """Ask a new user's name, and offer the demo if it is there."""
         return {
             self.welcome.panel: gr.Column(visible=True),
-            self.welcome.offer: gr.Column(visible=find_sample(self.bank) is not None),
+            self.welcome.offer: gr.Column(visible=personas.find_sample(self.bank) is not None),
             self.talk: gr.Column(visible=False),
         }
 
     def open_demo(self) -> Update:
         """Start a chat with the persona that comes with Memoir."""
-        demo = find_sample(self.bank)
+        demo = personas.find_sample(self.bank)
         return self.open_chat(demo.id) if demo else UNCHANGED
 
     def open_own(self, chat: Chat) -> Update:
         """Leave the demo for the newest persona of the user's own, or to begin."""
         self.learner.close(chat.id)
-        own = own_personas(self.bank)
+        own = personas.own_personas(self.bank)
         return self.open_chat(own[-1].id) if own else self.show_welcome()
 
     async def open_listed(self, chat: Chat, as_of: str | None, event: gr.EventData, request: gr.Request) -> Update:
@@ -244,15 +233,10 @@ class ChatTab:
         """Start another chat if the open one was deleted."""
         return self._start(_find(self.bank, chat.persona_id), None) if deleted == chat.id else UNCHANGED
 
-    def set_proactive(self, chat: Chat, proactive: bool) -> None:
-        """Keep whether the persona brings up memories on its own."""
+    def set_persona(self, setting: str, chat: Chat, on: bool) -> None:
+        """Keep whether the persona brings up memories on its own, or is kept apart from the others."""
         if chat.persona_id is not None:
-            self.bank.change_persona(chat.persona_id, proactive=proactive)
-
-    def keep_apart(self, chat: Chat, apart: bool) -> None:
-        """Keep the persona apart from the others, or no longer."""
-        if chat.persona_id is not None:
-            self.bank.change_persona(chat.persona_id, kept_apart=apart)
+            self.bank.change_persona(chat.persona_id, **{setting: on})
 
     def find_last_day(self, chat: Chat) -> str:
         """Return the last day of the history."""

@@ -1,29 +1,26 @@
 """The parts of the Chat tab that choose the chat model, tested and unloaded here, and the embedding model."""
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, get_args
 
 import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Assistant
+from graph.models import registry
 from graph.models.discovery import find_files, find_models, full_address, models_at, say_what_fits
 from graph.models.faults import UnknownModel
 from graph.models.gguf.weights import GgufWeights
 from graph.models.hosted.keys import keep_key, read_key
 from graph.models.local_model import LocalModel
 from graph.models.measure import try_out
-from graph.models.quantization import Quantization
-from graph.models.registry import NONE, ModelName, chat_model, chat_model_or_none, is_local, is_named, parse_name
+from graph.models.registry import NONE, ModelName, Quantization, chat_model_or_none, is_named, parse_name
 from graph.tab.personas import own_personas
 from memory.embedding import e5, minilm
 from memory.embedding.embedder import installed, shared
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.parts import PRIVATE, TEXTS, UNCHANGED, Update, hint, look, render
-
-GIB = 2**30
 
 LEAST_PARAMETERS = 1_500_000_000
 """A model of fewer makes up too much of what it says."""
@@ -32,8 +29,6 @@ LABELS = {minilm.NAME: "English, fastest", e5.NAME: "100 languages"}
 
 WHILE_INDEXING = "Until all memories are indexed anew, those left are found by their words."
 
-
-UNNAMED = ModelName("none")
 PLACES = [("No model", "none"), ("On this computer", "file"), ("A server", "server"), ("Hosted", "openai")]
 """Where a chat model may run; those on this computer are the names `gguf:` and `hf:`."""
 
@@ -99,32 +94,30 @@ class ModelPanel:
         return named if is_named(named) else self.bank.choice("chat_model", NONE)
 
     def _show(self, name: str, text: str) -> Update:
-        named = UNNAMED
-        with suppress(UnknownModel):
+        try:
             named = parse_name(name)
-        place = "file" if is_local(name) else named.kind
-        return {self.name: name, self.place: place, **self._fields(place, named), self.status: hint(text)}
+        except UnknownModel:
+            named = ModelName("none")
+        place = "file" if registry.is_local(name) else named.kind
+        shown = self._fields(place, named.model, [named.address])
+        return {self.name: name, self.place: place, **shown, self.status: hint(text)}
 
-    def _fields(self, place: str, named: ModelName = UNNAMED) -> Update:
-        model, address = named.model, named.address
+    def _fields(self, place: str, model: str = "", addresses: Sequence[str] = ()) -> Update:
         is_file, is_hosted = place == "file", place in ("server", "openai")
-        files = find_files() if is_file else []
-        file = model if is_file and model else next(iter(files), None)
+        files = [model, *find_files()] if is_file else []
         return {
-            self.file: gr.Dropdown(files, value=file, visible=is_file),
+            self.file: _offer(files, visible=is_file),
             self.quantization: gr.Dropdown(visible=is_file),
             self.unload: gr.Button(visible=is_file),
-            self.address: gr.Dropdown([address] if address else [], value=address or None, visible=place == "server"),
-            self.model: gr.Dropdown([model] if model else [], value=model or None, visible=is_hosted),
+            self.address: _offer(addresses, visible=place == "server"),
+            self.model: _offer([model], visible=is_hosted),
             self.key: gr.Textbox("", visible=is_hosted),
         }
 
     async def show_fields(self, place: str) -> Update:
         """Ask what a model of that place needs; of servers, those that run on this machine are offered."""
         found = await find_models() if place == "server" else []
-        addresses = list(dict.fromkeys(name.partition("#")[0] for name in found))
-        first = next(iter(addresses), None)
-        return {**self._fields(place), self.address: gr.Dropdown(addresses, value=first, visible=place == "server")}
+        return self._fields(place, addresses=[name.partition("#")[0] for name in found])
 
     async def list_models(self, place: str, address: str | None, model: str | None, key: str | None) -> Update:
         """Offer the models of a server."""
@@ -171,7 +164,7 @@ class ModelPanel:
         try:
             if not is_named(name or NONE):
                 raise MemoirError("Choose a chat model first.")
-            trial = try_out(chat_model(name or NONE, quantization=quantization))
+            trial = try_out(registry.chat_model(name or NONE, quantization=quantization))
             yield {self.status: hint(render("model_trial.html", trial=trial))}
         except MemoirError as error:
             yield {self.status: hint(f"The test failed: {error}")}
@@ -198,7 +191,7 @@ def write_name(place: str, file: str, address: str, model: str) -> str:
     if not (file if place == "file" else model):
         raise MemoirError("Name the file." if place == "file" else "Name the model.")
     if place == "file":
-        return file if is_local(file) else f"{'gguf' if file.endswith('.gguf') else 'hf'}:{file}"
+        return file if registry.is_local(file) else f"{'gguf' if file.endswith('.gguf') else 'hf'}:{file}"
     return f"openai:{model}" if place == "openai" else f"{full_address(address)}#{model}"
 
 
@@ -213,13 +206,15 @@ def describe_model(name: str, quantization: Quantization) -> str:
     if not isinstance(model, LocalModel):
         return TEXTS["destinations"][named.kind].format(address=named.address)
     weights = model.weights
-    sizes = {"need": weights.memory_need(), "free": weights.free_bytes, "least": LEAST_PARAMETERS, "size": _gib}
+    sizes = {"need": weights.memory_need(), "free": weights.free_bytes, "least": LEAST_PARAMETERS}
     disk = weights.path.stat().st_size if isinstance(weights, GgufWeights) else 0
     return render("model_status.html", weights=weights, disk=disk, **sizes)
 
 
-def _gib(size: int) -> str:
-    return f"{size / GIB:.2f} GiB" if size >= GIB / 100 else f"{size / 2**20:.2f} MiB"
+def _offer(choices: Iterable[str], *, visible: bool) -> gr.Dropdown:
+    """A choice of these texts, but for empty ones; the first is chosen."""
+    offered = list(dict.fromkeys(filter(None, choices)))
+    return gr.Dropdown(offered, value=next(iter(offered), None), visible=visible)
 
 
 class EncoderPanel:
@@ -242,10 +237,10 @@ class EncoderPanel:
         """Search with another model from the next message on, and index the memories with it in the background."""
         bank = self.assistant.services.bank
         if model == self.model_in_use():
-            return {self.status: Markup("")}
+            return {self.status: ""}
         embedder = shared(model)
         self.assistant.search_with(embedder)
         bank.choose("embedding_model", model)
         self.indexer.use(embedder)
-        left = hint(WHILE_INDEXING) if count_pending(bank, model) else Markup("")
-        return {self.status: left, self.timer: gr.Timer(active=True)}
+        left = WHILE_INDEXING if count_pending(bank, model) else ""
+        return {self.status: hint(left), self.timer: gr.Timer(active=True)}

@@ -17,17 +17,7 @@ from memory.errors import MemoirError
 from memory.ingest import ingest
 from memory.tab.import_panel import APART, APART_INFO
 from memory.tab.parts import PRIVATE, CardFields, Update, look, read_picture, render
-from memory.types import (
-    LearnedMemory,
-    MemoryDraft,
-    Persona,
-    PersonaDraft,
-    Quote,
-    Relation,
-    Role,
-    SessionDraft,
-    TurnDraft,
-)
+from memory.types import LearnedMemory, MemoryDraft, Persona, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
 SAMPLE = "sample"
 """The source id of the sample persona, which the Chat tab offers as a demo."""
@@ -78,25 +68,16 @@ def introduce(bank: Bank, name: str) -> tuple[Persona, str]:
         return persona, ""
     now = datetime.now(UTC).astimezone()
     welcome = f"Nice to meet you, {name}. Tell me something about yourself, and I'll remember it."
-    lines: tuple[tuple[str, Role, str], ...] = (
-        (persona.name, "assistant", f"Hello, I'm {persona.name}. What is your name?"),
-        (USER, "user", name),
-        (persona.name, "assistant", welcome),
+    lines = ((persona.name, f"Hello, I'm {persona.name}. What is your name?"), (USER, name), (persona.name, welcome))
+    chat_id, said_text = uuid.uuid4().hex, now.isoformat(timespec="seconds")
+    turns = tuple(
+        TurnDraft(who, "user" if who == USER else "assistant", text, now, said_text, uuid.uuid4().hex, recallable=False)
+        for who, text in lines
     )
-    said_text = now.isoformat(timespec="seconds")
-    turns = [TurnDraft(*line, now, said_text, uuid.uuid4().hex, recallable=False) for line in lines]
-    told = MemoryDraft(
-        "profile",
-        f"Name: {name}",
-        key=f"Name: {name}. My name is {name}.",
-        said_at=now,
-        speaker=USER,
-        attribute="name",
-        relation=Relation(YOU, "name", name),
-    )
+    key, relation = f"Name: {name}. My name is {name}.", Relation(YOU, "name", name)
+    told = MemoryDraft("profile", f"Name: {name}", key, said_at=now, speaker=USER, attribute="name", relation=relation)
     learned = LearnedMemory(told, (Quote(1, name),))
-    chat_id = uuid.uuid4().hex
-    chat = SessionDraft(tuple(turns), now, said_text, chat_id, "Introduction", source="chat", learned=(learned,))
+    chat = SessionDraft(turns, now, said_text, chat_id, "Introduction", source="chat", learned=(learned,))
     bank.remember(persona.id, [chat])
     return persona, chat_id
 

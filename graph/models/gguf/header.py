@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from graph.models.faults import UnknownModel
-from graph.models.quantization import MAX_CONTEXT
+from graph.models.local_model import MAX_CONTEXT
 from memory import read_table
 
 _TABLE = read_table(__file__)

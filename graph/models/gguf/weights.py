@@ -15,8 +15,7 @@ from typing_extensions import override
 from graph.models.faults import ModelFailed, UnknownModel
 from graph.models.gguf.grammar import grammar
 from graph.models.gguf.header import USE_ANOTHER, read_header
-from graph.models.local_model import Generation, LocalWeights
-from graph.models.quantization import MemoryNeed
+from graph.models.local_model import Generation, LocalWeights, MemoryNeed
 from memory.settings import BankSettings
 
 COPIES = 1.25

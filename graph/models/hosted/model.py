@@ -1,10 +1,9 @@
 """Chat models over HTTP: OpenAI's own, and any server that speaks its protocol (vLLM, Ollama, llama.cpp)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 from typing_extensions import override
@@ -12,9 +11,6 @@ from typing_extensions import override
 from graph.models.faults import UnknownModel
 from graph.models.hosted.keys import NO_KEY, read_key
 from graph.models.hosted.profile import FAILED, OPENAI
-
-if TYPE_CHECKING:
-    from langchain_core.outputs import ChatGenerationChunk
 
 TIMEOUT_SECONDS = 120.0
 """How long a server may be silent; a 7B model on a laptop needs half a minute to read 20 memories."""
@@ -29,13 +25,11 @@ class OpenAIChat(ChatOpenAI):
     `with_structured_output`, which is not used here (`graph.models.hosted.profile` says why).
     """
 
+    @override
     def _convert_chunk_to_generation_chunk(
-        self,
-        chunk: dict[str, Any],
-        default_chunk_class: type[Any],
-        base_generation_info: dict[str, Any] | None,
+        self, chunk: dict[str, Any], *more: Any, **named: Any
     ) -> ChatGenerationChunk | None:
-        made = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
+        made = super()._convert_chunk_to_generation_chunk(chunk, *more, **named)
         choices = chunk.get("choices") or [{}]
         refusal = (choices[0].get("delta") or {}).get("refusal")
         if made is not None and refusal:

@@ -16,14 +16,14 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from graph.models.fair_lock import FairLock
-from graph.models.limits import change_parts
+from graph.models.limits import change_schema
 
 if TYPE_CHECKING:
     from langchain_openai.chat_models.base import BaseChatOpenAI
@@ -63,47 +63,36 @@ FAILED = (500, 501)
 """Those with which a server that took the form before does not refuse it, but has failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ServerProfile:
-    """What a server tells: the context in tokens, where it counts tokens, and whether it answers several at once.
+    """What is known of a model's server: the model's context in tokens, and whether it answers several at once.
 
-    `count` is the path and the field of the text that is counted. `takes_options` says that a request may set options
-    of the model's chat template, such as whether it thinks.
+    `count` is the path where it counts tokens, and the field of the text that is counted. `takes_options` says that a
+    request may set options of the model's chat template, such as whether it thinks. The server was asked at `asked_at`
+    last, and took a schema in this `form` last.
     """
 
     context: int | None = None
     count: tuple[str, str] | None = None
     parallel: bool = False
     takes_options: bool = False
-
-
-@dataclass(slots=True)
-class Known:
-    """What is known of a model: its server's profile and when it was asked for that, and the form that it took last."""
-
-    profile: ServerProfile = field(default_factory=ServerProfile)
-    asked: float = -math.inf
+    asked_at: float = -math.inf
     form: str | None = None
 
 
-_KNOWN: defaultdict[tuple[str, str], Known] = defaultdict(Known)
-
-
-def known_of(model: BaseChatOpenAI) -> Known:
-    """What is known of a model, by its address and name."""
-    return _KNOWN[str(model.openai_api_base), model.model_name]
+_KNOWN: defaultdict[tuple[str, str], ServerProfile] = defaultdict(ServerProfile)
+"""The profiles by the address and the name of the model."""
 
 
 def server_profile(model: BaseChatOpenAI) -> ServerProfile:
-    """What the server of this model tells, asked once a minute; nothing where it cannot be reached; blocks."""
+    """What is known of the server of this model, which is asked once a minute; blocks meanwhile."""
+    known = _KNOWN[str(model.openai_api_base), model.model_name]
     if model.openai_api_base == OPENAI:
-        return ServerProfile((model.profile or {}).get("max_input_tokens"), parallel=True)
-    known = known_of(model)
-    if time.monotonic() > known.asked + KEEP_SECONDS:
-        told = _alone(model, known.profile, lambda: _ask(model))
-        if told is not None:
-            known.profile, known.asked = replace(told, context=told.context or known.profile.context), time.monotonic()
-    return known.profile
+        known.context, known.parallel = (model.profile or {}).get("max_input_tokens"), True
+    elif time.monotonic() > known.asked_at + KEEP_SECONDS and (told := _alone(model, known, lambda: _ask(model))):
+        known.context, known.count = told.context or known.context, told.count
+        known.parallel, known.takes_options, known.asked_at = told.parallel, told.takes_options, time.monotonic()
+    return known
 
 
 def count_at_server(model: BaseChatOpenAI, text: str) -> int | None:
@@ -173,33 +162,30 @@ def _ask(model: BaseChatOpenAI) -> ServerProfile | None:
     rows = _rows(listed, "data")
     row = next((row for row in rows if row.get("id") == model.model_name), {})
     makers = {each.get("owned_by") for each in rows}
-    if "llamacpp" in makers:  # a server of one model answers to any name
-        row = row or (rows[0] if len(rows) == 1 else {})
-        props = _fetch(model, "/props")
-        context = _size(row, "meta", "n_ctx") or _size(props, "default_generation_settings", "n_ctx")
-        return ServerProfile(context, ("/tokenize", "content"), parallel=True, takes_options=True)
     if makers == {"me"}:  # llama-cpp-python
         return ServerProfile(count=("/extras/tokenize/count", "input"))
-    told = _size(row, "max_model_len") or _size(row, "context_length") or _ollama_context(model)
-    if told is None:
-        rows = _rows(_fetch(model, "/api/v0/models"), "data")  # LM Studio
-        told = next((_size(row, "loaded_context_length") for row in rows if row.get("id") == model.model_name), None)
-    is_vllm = "vllm" in makers
-    return ServerProfile(told, parallel=is_vllm or told is not None, takes_options=is_vllm)
+    is_llama, is_vllm = "llamacpp" in makers, "vllm" in makers
+    if is_llama and len(rows) == 1:  # a server of one model answers to any name
+        row = rows[0]
+    context = next(filter(None, _contexts(model, row)), None)
+    count = ("/tokenize", "content") if is_llama else None
+    can_choose = is_llama or is_vllm
+    return ServerProfile(context, count, parallel=can_choose or context is not None, takes_options=can_choose)
 
 
-def _ollama_context(model: BaseChatOpenAI) -> int | None:
+def _contexts(model: BaseChatOpenAI, row: Mapping[str, Any]) -> Iterator[int | None]:
+    """The context of a model, in the `row` of the server's list or where other servers tell it."""
     name = model.model_name
-    shown = _fetch(model, "/api/show", {"model": name})
-    if not shown:
-        return None
-    for row in _rows(_fetch(model, "/api/ps"), "models"):
-        if row.get("name") in (name, f"{name}:latest") and (size := _size(row, "context_length")):
-            return size
-    chosen = re.search(r"(?m)^num_ctx\s+(\d+)", str(shown.get("parameters")))
-    architecture = _find(shown, "model_info", "general.architecture")
-    most = _size(shown, "model_info", f"{architecture}.context_length")
-    return int(chosen[1]) if chosen else min(OLLAMA_CONTEXT, most or OLLAMA_CONTEXT)
+    yield from (_size(row, "max_model_len"), _size(row, "context_length"), _size(row, "meta", "n_ctx"))
+    yield _size(_fetch(model, "/props"), "default_generation_settings", "n_ctx")
+    if shown := _fetch(model, "/api/show", {"model": name}):  # Ollama
+        loaded = _rows(_fetch(model, "/api/ps"), "models")
+        yield from (_size(each, "context_length") for each in loaded if each.get("name") in (name, f"{name}:latest"))
+        chosen = re.search(r"(?m)^num_ctx\s+(\d+)", str(shown.get("parameters")))
+        most = _size(shown, "model_info", f"{_find(shown, 'model_info', 'general.architecture')}.context_length")
+        yield int(chosen[1]) if chosen else min(OLLAMA_CONTEXT, most or OLLAMA_CONTEXT)
+    listed = _rows(_fetch(model, "/api/v0/models"), "data")  # LM Studio
+    yield from (_size(each, "loaded_context_length") for each in listed if each.get("id") == name)
 
 
 def _find(reply: object, *path: str) -> object:
@@ -219,9 +205,8 @@ def _size(reply: object, *path: str) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-def forms(model: BaseChatOpenAI) -> list[tuple[str, Sequence[int]]]:
-    """The forms to try, beginning with the one that this server took before, and the status that may refuse each."""
-    took = known_of(model).form
+def forms(took: str | None) -> list[tuple[str, Sequence[int]]]:
+    """The forms to try, beginning with the one that a server took before, and the status that may refuse each."""
     left = FORMS if took is None else FORMS[FORMS.index(took) :]
     return [(form, [status for status in REFUSALS if form and (form != took or status not in FAILED)]) for form in left]
 
@@ -229,12 +214,12 @@ def forms(model: BaseChatOpenAI) -> list[tuple[str, Sequence[int]]]:
 def response_format(form: str, schema: Mapping[str, Any], *, openai: bool) -> dict[str, Any]:
     """The fields of a request that ask for a reply of this schema."""
     if form == "json_schema":
-        named = {"name": "reply", "strict": True, "schema": without_lengths(schema) if openai else schema}
+        taken = change_schema(schema, _without_lengths) if openai else schema
+        named = {"name": "reply", "strict": True, "schema": taken}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
     return {"response_format": {"type": "json_object", "schema": schema}} if form else {}
 
 
-def without_lengths(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _without_lengths(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema without bounds on strings, which OpenAI's strict mode refuses."""
-    changed = change_parts(schema, without_lengths)
-    return {word: value for word, value in changed.items() if word not in ("minLength", "maxLength")}
+    return {word: value for word, value in schema.items() if word not in ("minLength", "maxLength")}
