@@ -28,8 +28,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from eval.benchmarks.dialsim.adapter import MOST_OF_A_TYPE
 from eval.benchmarks.dialsim.generation.script import Quiz, Scene, Show, read_quizzes, read_show
-from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
 from eval.making.generation import Generation, Part, Writer, leave_out_if
 from eval.making.quads import Quad, folded
 from eval.making.questions import DONT_KNOW, MOMENT, questions
