@@ -28,7 +28,6 @@ A text corpus ("[Date: March 3, 2001, Session #1]" and the lines of a session) h
 `eval.making.questions.graph_history` makes some.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
