@@ -192,11 +192,8 @@ def _rows(table: Mapping[str, Any], names: Mapping[str, Sequence[str]]) -> Itera
         labels, settings, *needs = zip_longest(*parts, fillvalue="")
         rows.append([table.get("label", "{}, {}").format(*labels), " ".join(settings), *map("".join, needs)])
     for label, settings, *needs in [*rows, *table.get("rows", ())]:
-        chosen: dict[str, str] = {}
-        for setting in expand(f"{table.get('settings', '')} {settings}", names):
-            name = setting.partition("=")[0]
-            chosen.pop(name, None)
-            chosen[name] = setting
+        every = expand(f"{table.get('settings', '')} {settings}", names)
+        chosen = {setting.partition("=")[0]: setting for setting in every}
         yield Row(label, tuple(chosen.values()), *map(_need, needs))
 
 
