@@ -135,7 +135,7 @@ def _find_bank(dialogues: Path) -> Path:
 
 def _who_speaks(turns: Turns) -> str:
     """The name of the first who speaks with the assistant; empty if nobody with a name does."""
-    return next((turn.speaker for turn in turns.values() if turn.role == "other"), "")
+    return next((turn.speaker for turn in turns.values() if turn.role == "other" and turn.speaker), "")
 
 
 def _imported_for(bank: Iterable[ImportedHistory], user: str, names: dict[str, str]) -> ImportedHistory:
