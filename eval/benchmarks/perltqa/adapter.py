@@ -245,7 +245,7 @@ def _references(item: Fields, group: str) -> list[str]:
     return names
 
 
-def _find(name: str, store: Store, bank: Iterable[str], item: Fields) -> str:
+def _find(name: str, store: Store, bank: Mapping[str, str], item: Fields) -> str:
     if name in bank:
         return name
     if store == "profile":
