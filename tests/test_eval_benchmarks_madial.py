@@ -129,6 +129,14 @@ def test_whose_dialogue_it_is_can_be_told_by_who_speaks(tmp_path):
     assert (history.id, history.probes[0].gold.items) == ("madial-2", ("2",))
 
 
+def test_whose_dialogue_it_is_can_be_told_by_who_speaks_later(tmp_path):
+    said = ['"Tea?"', '<Assistant>: "Alone?"', '<Lisa>: "Yes."', '<Assistant>: "As at Gran\'s."']
+    (history,) = load(write(tmp_path, [{"dialogue": said, "test-turn": [3], "relevant-id": [2]}]))
+    (found,) = history.probes
+    assert (history.id, found.question) == ("madial-2", "Yes.")
+    assert [(t.speaker, t.role) for t in found.dialogue] == [("Lisa", "user"), ("Assistant", "assistant")]
+
+
 def test_a_dialogue_of_nobody_known_is_noted(tmp_path):
     stranger = {"dialogue": ['<Zoe>: "Hi"', '<Assistant>: "Hi"'], "test-turn": [1], "relevant-id": []}
     (history,) = load(write(tmp_path, [DIALOGUE, stranger]))

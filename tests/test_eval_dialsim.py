@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.benchmarks.dialsim.adapter import load
-from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
+from eval.benchmarks.dialsim.adapter import MOST_OF_A_TYPE, load
 from eval.making.questions import graph_history
 from memory.errors import UnreadableFile
 from support.cpu_time import at_most_cpu_seconds

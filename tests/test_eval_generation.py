@@ -10,7 +10,7 @@ from eval.__main__ import main
 from eval.benchmarks.perltqa.adapter import load
 from eval.benchmarks.perltqa.generation import recipe
 from eval.benchmarks.perltqa.generation.recipe import PARTNERS, SEEDS, draw_seed, find_anchors
-from eval.making.prompts import Prompt, read_prompts
+from eval.making.generation import Prompt, read_prompts
 from graph.models.json_replies import StrictReply
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.detect import unpack

@@ -13,7 +13,7 @@ from eval.benchmarks.dialsim.adapter import load
 from eval.benchmarks.dialsim.generation import recipe
 from eval.benchmarks.dialsim.generation.recipe import RELATIONS, answerability, dated, keeps
 from eval.benchmarks.dialsim.generation.script import read_show
-from eval.making.prompts import read_prompts
+from eval.making.generation import read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 

@@ -13,8 +13,7 @@ from eval.benchmarks.longmemeval.adapter import load
 from eval.benchmarks.longmemeval.generation import recipe
 from eval.benchmarks.longmemeval.generation.recipe import ONTOLOGY, draw_attribute
 from eval.benchmarks.longmemeval.generation.sessions import KINDS, parse_day, read_days
-from eval.making.generation import LeftOut
-from eval.making.prompts import read_prompts
+from eval.making.generation import LeftOut, read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 

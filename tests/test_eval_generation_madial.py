@@ -8,7 +8,7 @@ from eval.__main__ import main
 from eval.benchmarks.madial.adapter import load
 from eval.benchmarks.madial.generation import recipe
 from eval.benchmarks.madial.generation.recipe import KINDS
-from eval.making.prompts import read_prompts
+from eval.making.generation import read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
 

@@ -11,8 +11,7 @@ import pytest
 import test_eval_benchmarks_longmemeval as longmemeval
 import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
-from eval.benchmarks import PRESETS
-from eval.benchmarks.types import Preset, Row
+from eval.benchmarks import PRESETS, Preset, Row
 from eval.cli.output import marks, progress_bars, write_between_marks
 from eval.reporting import results
 from eval.reporting.report import report

@@ -22,7 +22,7 @@ from eval.metrics.confusion import (
     refusal_cells,
     table,
 )
-from eval.metrics.intervals import RESAMPLES, SEED, compare, holm, jackknife_figure, set_figures
+from eval.metrics.intervals import RESAMPLES, SEED, SIGNIFICANT, compare, jackknife_figure, set_figures, stars
 from eval.types import Figure, Gold, Prediction, Probe, Sample
 
 KINDS = ("semantic", "episodic")
@@ -263,17 +263,18 @@ def test_all_probes_of_a_history_are_exchanged_together():
     assert compared(dict.fromkeys(histories, 0.0), dict.fromkeys(histories, 1.0)).p < 0.001
 
 
-def test_holm_multiplies_the_smallest_by_all_and_the_next_by_one_less():
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.5, 0.9]) == [1.0, 1.0]
-    assert holm([]) == []
+def test_the_smallest_p_is_held_against_all_tests_and_the_next_against_one_less():
+    assert stars({"a": 0.012, "b": 0.03, "c": 0.015, "d": 0.005}) == {"a": "*", "b": "*", "c": "*", "d": "*"}
+    assert stars({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == {"a": "*", "b": "", "c": "", "d": "*"}
+    assert stars({"a": 0.05}) == {"a": ""}
+    assert stars({}) == {}
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_a_corrected_p_is_no_smaller_and_keeps_the_order(values):
-    corrected = holm(values)
-    assert all(p <= c <= 1 for p, c in zip(values, corrected, strict=True))
-    assert [c for _, c in sorted(zip(values, corrected, strict=True))] == sorted(corrected)
+def test_no_test_has_a_star_that_a_smaller_p_lacks(values):
+    starred = stars(dict(enumerate(values)))
+    assert all(values[test] < SIGNIFICANT for test, star in starred.items() if star)
+    assert sorted(starred.values(), reverse=True) == [starred[test] for test in sorted(starred, key=values.__getitem__)]
 
 
 def test_nothing_in_common_cannot_be_compared():

@@ -10,8 +10,7 @@ import test_eval_benchmarks_longmemeval as longmemeval
 import test_eval_benchmarks_madial as madial
 import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
-from eval.benchmarks import BENCHMARKS
-from eval.benchmarks.types import NEEDS, Preset, Row, read_names
+from eval.benchmarks import BENCHMARKS, NEEDS, Preset, Row, read_names
 from eval.reporting import results
 from eval.reporting.results import measure_papers
 from eval.runs.evaluator import OWN_FILES, Evaluator

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.benchmarks.types import read_names
+from eval.benchmarks import BENCHMARKS, PRESETS, read_names
 from eval.reporting import results
 from eval.runs.experiment import Experiment, with_settings
 

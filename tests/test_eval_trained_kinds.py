@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 import test_eval_benchmarks_perltqa as perltqa
 from eval.__main__ import main
-from eval.benchmarks import PRESETS
+from eval.benchmarks import NEEDS, PRESETS
 from eval.benchmarks.perltqa import training
 from eval.benchmarks.perltqa.adapter import SIZES, labelled_questions, load, split
-from eval.benchmarks.types import NEEDS
 from eval.play.understanding import RECORD, TrainedKinds
 from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings

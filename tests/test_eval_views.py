@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from eval.benchmarks.types import Preset
+from eval.benchmarks import Preset
 from eval.judging.judge import Agreement
 from eval.reporting.render import HEADLINES, METRICS, format_fraction
 from eval.runs.experiment import RunRequest

@@ -81,22 +81,20 @@ def in_file(file: Path, skip: Skip) -> Skip:
 def gather(records: Iterable[Record]) -> list[ImportedHistory]:
     """Group an importer's records by history; skips before the first history are added to it."""
     histories: dict[str, ImportedHistory] = {}
-    current: ImportedHistory | None = None
-    early_skips: list[Skip] = []
+    current = early = ImportedHistory(PersonaDraft(""))
     for record in records:
         if isinstance(record, PersonaDraft):
             current = histories.setdefault(record.external_id, ImportedHistory(record))
-            current.skips.extend(early_skips)
-            early_skips.clear()
         elif isinstance(record, Skip):
-            (current.skips if current else early_skips).append(record)
-        elif current is None:
-            continue
+            current.skips.append(record)
         elif isinstance(record, SessionDraft):
             current.sessions.append(record)
         else:
             current.memories.append(record)
-    return list(histories.values())
+    found = list(histories.values())
+    if found:
+        found[0].skips[:0] = early.skips
+    return found
 
 
 def find_file(path: Path, patterns: Sequence[str], title: str, sniff: Callable[[bytes], bool]) -> Path:

@@ -14,8 +14,7 @@ from eval.benchmarks.perltqa import training
 from eval.benchmarks.perltqa.generation import recipe as perltqa
 from eval.cli.output import COMMANDS, DATA, JSON, progress_bars, show
 from eval.fetching.fetch import SOURCES, fetch
-from eval.making.generation import Generation
-from eval.making.prompts import read_prompts
+from eval.making.generation import Generation, read_prompts
 from eval.reporting.render import format_fraction
 from eval.runs.evaluator import Evaluator
 from graph.models.registry import chat_model

@@ -7,6 +7,14 @@ OUT/personas/2.replies    the replies to a part that was interrupted
 A benchmark's recipe makes a part by asking a `Writer` and checking the replies. What fails a check raises `LeftOut`:
 within `leave_out` it is counted, and the next item is made; elsewhere the part cannot be made. If the model cannot be
 reached (`ModelUnavailable`), the run ends, and the same command goes on later.
+
+What the model is asked, and the form of its reply, is in the prompts.toml beside a recipe:
+
+    [Events]
+    reply = { events = ["sentence", 10] }      a list of at most 10 sentences
+    text = '''Write what an assistant remembers of this child...'''
+
+A form is a name of `TYPES`, a range of integers ("0..10"), [form of the items, most items] or { field = form }.
 """
 
 import asyncio
@@ -17,16 +25,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from types import GenericAlias
+from typing import Annotated, Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, create_model
 
-from eval.making.prompts import Prompt
 from eval.metrics.answers import normalise
 from eval.runs.run import drop_partial_line, write_atomically
 from eval.types import ChatModel, Watch
 from graph.models.calls import Completion, ModelFailed, ModelUnavailable
-from graph.models.json_replies import UnusableReply, ask_for_json
+from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
+from memory import read_table
 from memory.errors import MemoirError
 
 MAX_TOKENS = 1024
@@ -50,10 +59,72 @@ def check_question(question: str, answer: str, asked: set[str]) -> None:
     asked.add(normalise(question))
 
 
+# --- prompts
+
+
+def _bound(**limits: int) -> Any:  # noqa: ANN401  # of what pydantic's functions return
+    """Bounds in the schema alone: what a model without a grammar writes beyond them is not refused."""
+    return Field(json_schema_extra=dict(limits))
+
+
+def _text(most: int) -> Any:  # noqa: ANN401  # a type
+    """A text without line breaks, and without spaces at its ends or twice."""
+    return Annotated[str, AfterValidator(lambda text: " ".join(text.split())), _bound(maxLength=most)]
+
+
+TYPES: Mapping[str, Any] = {
+    "bool": bool,
+    "int": int,
+    "name": _text(40),
+    "phrase": _text(120),
+    "sentence": _text(400),
+    "paragraph": _text(2500),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """An instruction, and the form of the reply to it."""
+
+    text: str
+    reply: type[StrictReply]
+
+    def fill(self, data: Mapping[str, object]) -> str:
+        """The data, a line each as JSON, then the instruction."""
+        lines = (f"{name.replace('_', ' ').capitalize()}: {quoted(value)}" for name, value in data.items())
+        return "\n".join(lines) + f"\n\n{self.text}"
+
+
+def read_prompts(module: str) -> dict[str, Prompt]:
+    """The prompts beside a module's file, by name. Its text `form`, if any, replaces {form} in others."""
+    file = read_table(module, "prompts.toml")
+    form = file.pop("form", "")
+    return {
+        name: Prompt(each["text"].replace("{form}", form), _shape(name, each["reply"])) for name, each in file.items()
+    }
+
+
+def _shape(name: str, form: Mapping[str, Any]) -> type[StrictReply]:
+    fields: dict[str, Any] = {field: _field(field, each) for field, each in form.items()}
+    return create_model(name, __base__=StrictReply, **fields)
+
+
+def _field(name: str, form: Any) -> tuple[Any, Any]:  # noqa: ANN401  # as TOML has it
+    """The type of a form, and its limits."""
+    if isinstance(form, Mapping):
+        return _shape(name, form), ...
+    if isinstance(form, list):
+        item, most = form
+        return GenericAlias(list, (_field(name, item)[0],)), _bound(maxItems=most)
+    least, is_range, most = form.partition("..")
+    return (int, Field(ge=int(least), le=int(most))) if is_range else (TYPES[form], ...)
+
+
+# --- parts
+
+
 Part = dict[str, Any]
 """A finished part as in its file: `replies` to it, what was `left_out` by step and reason, and what its recipe made."""
-
-_PART = TypeAdapter(Part)
 
 Item = TypeVar("Item")
 
@@ -134,9 +205,9 @@ class Generation:
 
 def _read(file: Path) -> Part:
     try:
-        return _PART.validate_json(file.read_bytes())
-    except ValidationError as fault:
-        raise MemoirError(f"{file} is damaged ({fault.errors()[0]['msg']}). Delete it to make it again") from fault
+        return dict(json.loads(file.read_bytes()))
+    except (ValueError, TypeError) as fault:
+        raise MemoirError(f"{file} is damaged ({fault}). Delete it to make it again") from fault
 
 
 def _in_brackets(left_out: Mapping[str, int], failed: Sequence[str] = ()) -> str:

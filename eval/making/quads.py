@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
 
 from eval.play.simulation.simulate import sort_by_time_and_number
 from eval.types import History
@@ -62,9 +63,7 @@ class Knowledge:
 
     def __init__(self, quads: Iterable[Quad]) -> None:
         self.quads = tuple(sorted(quads, key=_order))
-        self._of_head: defaultdict[str, list[Quad]] = defaultdict(list)
-        for quad in self.quads:
-            self._of_head[quad.key[0]].append(quad)
+        self._of_head = {head: list(known) for head, known in groupby(self.quads, lambda quad: quad.key[0])}
 
     def of(self, head: str) -> Sequence[Quad]:
         """All facts with a head."""
@@ -100,14 +99,13 @@ def quads(memories: Iterable[MemoryDraft], whose: str = "") -> Iterator[Quad]:
     may hold at once.
     """
     read = [quad for number, memory in enumerate(memories) if (quad := _quad(memory, whose, f"memory {number}"))]
-    later: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
+    starts: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
     for quad in read:
-        if quad.store == "profile" and quad.since is not None:
-            later[quad.key].append(quad.since)
+        if quad.store == "profile" and quad.since:
+            starts[quad.key].append(quad.since)
     for quad in read:
-        following = [since for since in later[quad.key] if quad.since is not None and since > quad.since]
-        ends = min([*following, *([quad.until] if quad.until else [])], default=None)
-        yield quad if quad.store != "profile" or quad.since is None else replace(quad, until=ends)
+        later = [since for since in starts[quad.key] if quad.store == "profile" and quad.since and since > quad.since]
+        yield replace(quad, until=min([*later, quad.until] if quad.until else later, default=None))
 
 
 def history_quads(history: History) -> list[Quad]:

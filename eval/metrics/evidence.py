@@ -48,6 +48,13 @@ class Scoring:
     official_answer: Callable[[Sample], Scores] | None = None
 
 
+SHOWN = {"turns": ("recall", "recall_any", "recall_all", "ndcg"), "sessions": ("recall", "recall_any", "recall_all")}
+"""What is shown of a level under names that begin with it: `turn_recall@5`."""
+
+RANKED = {"sessions": ("map", "mrr", "ndcg"), "items": ("recall", "precision", "map", "mrr", "ndcg")}
+"""What is shown of the level that a benchmark ranks; sessions have recall under names of their own."""
+
+
 def score_evidence(samples: Sequence[Sample], scoring: Scoring) -> list[Scores]:
     """Score the evidence of every probe: values by name, without the levels on which its gold has none."""
     scores: list[Scores] = [{} for _ in samples]
@@ -55,12 +62,13 @@ def score_evidence(samples: Sequence[Sample], scoring: Scoring) -> list[Scores]:
         ranked = {n: ranking for n, sample in enumerate(samples) if (ranking := rank(sample))[1]}
         for n, values in zip(ranked, standard_scores(list(ranked.values()), scoring.ks), strict=True):
             if level == "turns":
-                scores[n] |= _turn_scores(samples[n], values, scoring.ks)
-            elif level == "sessions":
-                recalls = [f"{name}@{k}" for k in scoring.ks for name in ("recall", "recall_any", "recall_all")]
-                scores[n] |= {f"session_{name}": values[name] for name in recalls}
-            if level == scoring.level:
-                scores[n] |= _level_scores(ranked[n], values, scoring)
+                values |= _turn_recall(samples[n], scoring.ks)
+            shown = {f"{level[:-1]}_{name}@{k}": f"{name}@{k}" for k in scoring.ks for name in SHOWN.get(level, ())}
+            scores[n] |= {name: values[of_level] for name, of_level in shown.items()}
+            for k in scoring.ks if level == scoring.level else ():
+                scores[n] |= {f"{name}@{k}": values[f"{name}@{k}"] for name in RANKED[scoring.level]}
+                if scoring.official_ndcg is not None:
+                    scores[n][f"ndcg_official@{k}"] = scoring.official_ndcg(*ranked[n], k)
     if scoring.official_ranking is not None:
         for sample, own in zip(samples, scores, strict=True):
             own |= scoring.official_ranking(sample, scoring.ks)
@@ -112,28 +120,15 @@ def _turn_ranking(sample: Sample) -> Ranking:
     return ids, {name for name in ids if name in gold} | (gold - found)
 
 
-def _turn_scores(sample: Sample, standard: Mapping[str, float], ks: Sequence[int]) -> Scores:
-    """Recall counts the units in the first k hits; nDCG counts each hit once (`_turn_ranking`)."""
+def _turn_recall(sample: Sample, ks: Sequence[int]) -> dict[str, float]:
+    """The recall of units in the first k hits; in its nDCG, each hit counts once (`_turn_ranking`)."""
     fresh, gold = _new_units(sample), frozenset(sample.probe.gold.turns)
-    scores: Scores = {}
+    scores: dict[str, float] = {}
     for k in ks:
         found = gold & {unit for units in fresh[:k] for unit in units}
-        scores[f"turn_recall@{k}"] = len(found) / len(gold)
-        scores[f"turn_recall_any@{k}"] = float(bool(found))
-        scores[f"turn_recall_all@{k}"] = float(found == gold)
-        scores[f"turn_ndcg@{k}"] = standard[f"ndcg@{k}"]
-    return scores
-
-
-def _level_scores(ranking: Ranking, standard: Mapping[str, float], scoring: Scoring) -> Scores:
-    names: tuple[str, ...] = ("map", "mrr", "ndcg")
-    if scoring.level == "items":  # sessions have these two under names of their own
-        names = ("recall", "precision", *names)
-    scores: Scores = {}
-    for k in scoring.ks:
-        scores |= {f"{name}@{k}": standard[f"{name}@{k}"] for name in names}
-        if scoring.official_ndcg is not None:
-            scores[f"ndcg_official@{k}"] = scoring.official_ndcg(*ranking, k)
+        scores[f"recall@{k}"] = len(found) / len(gold)
+        scores[f"recall_any@{k}"] = float(bool(found))
+        scores[f"recall_all@{k}"] = float(found == gold)
     return scores
 
 

@@ -18,7 +18,7 @@ history, and 2 columns, with that history drawn twice:
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache
 from itertools import compress
 from typing import TypeVar
 
@@ -55,26 +55,16 @@ def mean_figures(
     `shares` is false.
     """
     figures: dict[str, Figure] = {}
-    groups: dict[bytes, dict[str, Numbers]] = {}
     for name, values in columns.items():
         column = np.array(values, float)
         is_defined = ~np.isnan(column)
-        defined = column[is_defined]
-        if not len(defined):
-            continue
-        is_constant = (defined == defined[0]).all()
-        of_one_history = len(set(compress(histories, is_defined))) == 1
-        if shares and np.isin(defined, (0, 1)).all() and (is_constant or of_one_history):
-            figures[name] = _wilson(int(defined.sum()), len(defined))
-        elif is_constant:
-            value = float(defined[0])
-            figures[name] = Figure(value, value, value, len(defined))
-        else:
-            groups.setdefault(is_defined.tobytes(), {})[name] = defined
-    for mask, group in groups.items():
-        own = list(compress(histories, np.frombuffer(mask, bool)))
-        figures |= set_figures(np.stack(list(group.values()), axis=1), partial(_by_name, tuple(group)), own)
-    return {name: figures[name] for name in columns if name in figures}
+        defined, own = column[is_defined], tuple(compress(histories, is_defined))
+        is_share = shares and np.isin(defined, (0, 1)).all()
+        if is_share and own and (len(set(own)) == 1 or len(set(defined)) == 1):
+            figures[name] = _wilson(int(defined.sum()), len(own))
+        elif own:
+            figures[name] = set_figures(defined[:, None], lambda means: {"mean": means[..., 0]}, own)["mean"]
+    return figures
 
 
 def set_figures(
@@ -86,11 +76,15 @@ def set_figures(
     (..., m), to named values of shape (...). NaN is an undefined value: such a figure is left out, and such a resample
     does not count.
     """
-    n = len(rows)
-    values = {name: float(value) for name, value in statistic(rows.mean(axis=0)).items() if not np.isnan(value)}
-    if n < 2 or (rows == rows[0]).all():
+    n, is_constant = len(rows), (rows == rows[0]).all()
+    # The mean of equal values may differ from them in the last digit.
+    of_set = statistic(rows[0] if is_constant else rows.mean(axis=0))
+    values = {name: float(value) for name, value in of_set.items() if not np.isnan(value)}
+    if is_constant:
         return {name: Figure(value, value, value, n) for name, value in values.items()}
-    spreads, percents = statistic(_drawn_means(rows, histories)), [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
+    times = _draw_histories(tuple(histories))
+    spreads = statistic(times @ rows / times.sum(axis=1, keepdims=True))
+    percents = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
     figures = {}
     for name, value in values.items():
         low, high = np.nanpercentile(spreads[name], percents)
@@ -117,21 +111,17 @@ def _wilson(ones: int, n: int) -> Figure:
     return Figure(share, min(float(bounds.low), share), max(float(bounds.high), share), n)
 
 
-def _by_name(names: tuple[str, ...], means: Numbers) -> dict[str, Numbers]:
-    return dict(zip(names, np.moveaxis(means, -1, 0), strict=True))
-
-
-def _drawn_means(rows: Numbers, histories: Sequence[str]) -> Numbers:
-    """The means of the columns in every resample, shape (RESAMPLES, m)."""
+@lru_cache(maxsize=4)  # the columns of a run are mostly of the same probes
+def _draw_histories(histories: tuple[str, ...]) -> Numbers:
+    """How often each probe is drawn in every resample, shape (RESAMPLES, n)."""
     rng = np.random.default_rng(SEED)
     names, owners = np.unique(np.array(histories), return_inverse=True)
     drawn = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=RESAMPLES)
-    times = np.empty((RESAMPLES, len(rows)))
+    times = np.empty((RESAMPLES, len(histories)))
     for history in range(len(names)):
         own = np.flatnonzero(owners == history)
         times[:, own] = rng.multinomial(drawn[:, history] * len(own), np.full(len(own), 1 / len(own)))
-    means: Numbers = times @ rows / times.sum(axis=1, keepdims=True)
-    return means
+    return times
 
 
 # --- whether two runs differ by more than chance, on the probes that both asked
@@ -199,21 +189,17 @@ def compare(a: Mapping[str, float], b: Mapping[str, float], histories: Mapping[s
 
 
 def stars(p_values: Mapping[Test, float]) -> dict[Test, str]:
-    """A star for each test whose p is significant after Holm's correction for all of them."""
-    corrected = holm(list(p_values.values()))
-    return {test: "*" if p < SIGNIFICANT else "" for test, p in zip(p_values, corrected, strict=True)}
+    """A star for each test that is significant after a correction for their number (Holm 1979).
 
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for their number (Holm 1979), so that the chance of even one false star stays below 5 %.
-
-    The smallest of m is multiplied by m, the next by m - 1, and so on; none is smaller than one before it.
+    The smallest of m p-values has to be below .05 / m, the next below .05 / (m - 1), and so on, up to the first that is
+    not. So the chance of even one false star stays below 5 %.
     """
-    p = np.array(p_values, float)
-    order = np.argsort(p)
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(np.arange(len(p), 0, -1) * p[order]))
-    return [float(value) for value in corrected]
+    significant = set[Test]()
+    for place, test in enumerate(sorted(p_values, key=lambda test: p_values[test])):
+        if p_values[test] * (len(p_values) - place) >= SIGNIFICANT:
+            break
+        significant.add(test)
+    return {test: "*" if test in significant else "" for test in p_values}
 
 
 def _p_value(gains: Numbers, histories: Sequence[str]) -> float:

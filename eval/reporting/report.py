@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.benchmarks import find
-from eval.benchmarks.types import Published
+from eval.benchmarks import Published, find
 from eval.judging.judge import Agreement, agreement
 from eval.metrics.answers import RULE, verdict
 from eval.metrics.confusion import Curve, curve, table

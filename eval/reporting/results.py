@@ -7,8 +7,7 @@ from datetime import date
 from pathlib import Path
 from statistics import fmean
 
-from eval.benchmarks import BENCHMARKS, find
-from eval.benchmarks.types import Benchmark, Preset, at_cutoffs, expand, read_names
+from eval.benchmarks import BENCHMARKS, Benchmark, Preset, at_cutoffs, expand, find, read_names
 from eval.play.execute import with_label
 from eval.reporting.render import fill_in, format_figure, format_fraction
 from eval.reporting.report import Report, report

@@ -10,7 +10,7 @@ from threading import Event
 from typing import Any
 
 from eval import benchmarks
-from eval.benchmarks.types import Benchmark
+from eval.benchmarks import Benchmark
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
 from eval.play.engines.ray_cluster import require_ray

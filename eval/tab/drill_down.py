@@ -6,8 +6,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from eval.benchmarks import find
-from eval.benchmarks.types import Benchmark
+from eval.benchmarks import Benchmark, find
 from eval.metrics import confusion
 from eval.metrics.scores import Scored, score
 from eval.reporting.report import AXES, CAUSES, Report, cause, report

@@ -8,8 +8,7 @@ from typing import Any, get_args
 import gradio as gr
 
 from eval import benchmarks
-from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.benchmarks.types import Preset
+from eval.benchmarks import BENCHMARKS, PRESETS, Preset
 from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
 from eval.play.systems import registry
 from eval.play.systems.contract import MEMOIR

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count, groupby
 from typing import Literal
 
-from eval.benchmarks.types import Preset
+from eval.benchmarks import Preset
 from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import RunRequest
 from eval.runs.run import Run

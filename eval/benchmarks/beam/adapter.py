@@ -68,16 +68,9 @@ def _history(chat: Path) -> History:
         raise UnreadableFile(f"{chat} has questions, but no {' or '.join(CHATS)}.")
     name = f"{chat.parent.name}-{chat.name}"
     imported = ImportedHistory(PersonaDraft("Assistant", external_id=name))
-    _read_chat(file, imported)
-    if not imported.sessions:
-        raise UnreadableFile(f"{file} does not look like {TITLE}. Nothing was read. Name the folder of a chat.")
-    return imported.history(name, _read_probes(chat / QUESTIONS, name, imported))
-
-
-def _read_chat(file: Path, imported: ImportedHistory) -> None:
-    """Add the sessions of a chat, batch by batch, so that only one batch of millions of tokens is held as JSON."""
     skips: list[Skip] = []
     day: datetime | None = None
+    # Batch by batch, so that only one batch of millions of tokens is held as JSON.
     for place, value in stream_values(file, lambda place: place[-1:] != ("turns",)):
         if place[-1:] == ("turns",):
             turns, said_on = _read_turns(value, format_place(place), skips)
@@ -87,6 +80,9 @@ def _read_chat(file: Path, imported: ImportedHistory) -> None:
             else:
                 skips.append(Skip(format_place(place), EMPTY_SESSION))
     imported.skips.extend(in_file(file, skip) for skip in skips)
+    if not imported.sessions:
+        raise UnreadableFile(f"{file} does not look like {TITLE}. Nothing was read. Name the folder of a chat.")
+    return imported.history(name, _read_probes(chat / QUESTIONS, name, imported))
 
 
 def _read_turns(value: object, place: str, skips: list[Skip]) -> tuple[tuple[TurnDraft, ...], datetime | None]:

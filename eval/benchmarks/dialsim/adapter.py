@@ -28,22 +28,25 @@ A text corpus ("[Date: March 3, 2001, Session #1]" and the lines of a session) h
 `eval.making.questions.graph_history` makes some.
 """
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from eval.benchmarks.dialsim.probes import ORACLES, entries, in_rounds, look_up, named, read_probes
 from eval.benchmarks.dialsim.unpickle import read_pickle
 from eval.benchmarks.reading import gather
-from eval.types import History, Probe
+from eval.play.simulation.choices import dont_know
+from eval.play.simulation.names import DEFAULT
+from eval.types import Gold, History, Probe
 from memory.bank.rows import clean
 from memory.errors import UnreadableFile
 from memory.importers.benchmarks import dialsim as script_format
 from memory.importers.reading.dialogue import ChatLog
-from memory.importers.reading.fields import json_type, parse_moment
+from memory.importers.reading.fields import json_type, number_text, parse_moment
 from memory.importers.reading.json_stream import stream_values
 from memory.importers.reading.source import clean_text, read_head
 from memory.types import PersonaDraft, SessionDraft, Skip
@@ -53,6 +56,12 @@ TITLE = "DialSim"
 AGENTS = {"friends": "Ross", "bigbang": "Sheldon", "theoffice": "Michael"}
 """The character that the agent plays (section 3.1.1)."""
 
+MOST_OF_A_TYPE = 8
+"""Most questions of one type that are kept in a session."""
+
+PARTS = {"hard_q": ("hard", "tkg"), "easy_q": ("easy", "fan")}
+"""The population of the questions of each part of a session, and the ending of the file with their evidence."""
+
 MOST_SESSIONS = 20_000
 """Ten times more than the longest show has; a small pickle can claim any number by repeating one session."""
 
@@ -61,7 +70,6 @@ MOST_TEXT, FREE_TEXT = 4, 1 << 20
 question, but a small pickle can claim any amount of text by repeating one."""
 
 _PICKLES, _JSON = (".pickle", ".pkl"), ".json"
-_ORACLE = re.compile(rf"_oracle_(?:{'|'.join(ORACLES)})$")
 _CREDITS = ("Teleplay: ", "Story: ")
 
 
@@ -87,8 +95,8 @@ def load(path: Path) -> Iterator[History]:
 
 
 def _is_show(file: Path) -> bool:
-    is_made = file.name.endswith(f"_dialsim{_JSON}")
-    return (file.suffix.lower() in _PICKLES or is_made) and not _ORACLE.search(file.stem)
+    is_oracle = file.stem.endswith(tuple(f"_oracle_{oracle}" for _, oracle in PARTS.values()))
+    return file.name.endswith(f"_dialsim{_JSON}") or (file.suffix.lower() in _PICKLES and not is_oracle)
 
 
 def _read(file: Path) -> Any:  # noqa: ANN401  # whatever it holds
@@ -109,21 +117,21 @@ def _show(path: Path) -> History:
     data = _read(path)
     if not isinstance(data, dict):
         raise UnreadableFile(f"{path.name} holds {json_type(data)}; expected an object of episodes. Nothing was kept.")
-    oracles = {part: path.with_name(f"{name}_oracle_{part}{path.suffix}") for part in ORACLES}
+    oracles = {part: path.with_name(f"{name}_oracle_{oracle}{path.suffix}") for part, (_, oracle) in PARTS.items()}
     room = max(FREE_TEXT, MOST_TEXT * path.stat().st_size)
     show = _Show(name, room, {part: _read(file) for part, file in oracles.items() if file.is_file()})
     for episode in list(data):
         # Release each episode once it is read: a whole show takes more than a gigabyte.
-        show.read_episode(named(episode), episode, data.pop(episode))
+        show.read_episode(_named(episode), episode, data.pop(episode))
     if not show.sessions:
         raise UnreadableFile(
             f"{path.name} has no session with a script; expected episode, session, then script, date, hard_q, easy_q."
         )
     speakers = Counter(turn.speaker for session in show.sessions for turn in session.turns)
     del speakers[script_format.SCENE_SPEAKER]
-    most_lines = [speaker for speaker, _ in speakers.most_common(1)]
-    persona = PersonaDraft(AGENTS.get(name) or next(iter(most_lines), name), name)
-    probes = tuple(in_rounds(show.probes, show.sessions))
+    ((most_lines, _),) = speakers.most_common(1) or [(name, 0)]
+    persona = PersonaDraft(AGENTS.get(name, most_lines), name)
+    probes = tuple(_in_rounds(show.probes, show.sessions))
     return History(name, persona, tuple(show.sessions), (), probes, tuple(show.skips))
 
 
@@ -142,8 +150,8 @@ class _Show:
 
     def read_episode(self, place: str, key: object, episode: object) -> None:
         """Add the sessions of an episode, in the order given."""
-        for number, part in entries(episode):
-            where = f"{place}, session {named(number)}"
+        for number, part in _entries(episode):
+            where = f"{place}, session {_named(number)}"
             if len(self.sessions) >= MOST_SESSIONS:
                 raise UnreadableFile(
                     f"{self.name} has more than {MOST_SESSIONS:,} sessions, more than any show. See {where}."
@@ -160,11 +168,11 @@ class _Show:
             if session is None:
                 continue
             self.sessions.append(session)
-            evidence = {name: look_up(look_up(oracle, key), number) for name, oracle in self.oracles.items()}
-            self.probes += read_probes(session, part, evidence, self.of_day, self.skips, where)
+            evidence = {name: _look_up(_look_up(oracle, key), number) for name, oracle in self.oracles.items()}
+            self.probes += self._read_probes(session, part, evidence, where)
 
     def _read_session(self, where: str, part: Mapping[str, Any]) -> SessionDraft | None:
-        date = named(part.get("date") or "").strip()
+        date = _named(part.get("date") or "").strip()
         moment = parse_moment(date, "%B %d, %Y")
         day = f"{moment:%Y-%m-%d}" if moment else date or "undated"
         self.days[day] += 1
@@ -185,6 +193,22 @@ class _Show:
             return replace(session, turns=tuple(numbered))
         return None
 
+    def _read_probes(
+        self, session: SessionDraft, part: Mapping[str, Any], evidence: Mapping[str, object], where: str
+    ) -> Iterator[Probe]:
+        """Yield the questions of a session with their `evidence` by part; none of a session without a date."""
+        if session.started_at is None:
+            return
+        for name, (population, _) in PARTS.items():
+            for key, items in _entries(part.get(name)):
+                ability = _named(key)
+                dates, listed = _look_up(evidence.get(name), key), list(_entries(items))
+                read = [(n, _probe(session, session.started_at, population, ability, n, item)) for n, item in listed]
+                for number, probe in _choose(read, self.skips, f"{where}, {ability}"):
+                    days = _days(_look_up(dates, number, probe.question)) if probe.gold.answerable else ()
+                    sessions = dict.fromkeys(each for day in days for each in self.of_day.get(day, ()))
+                    yield replace(probe, gold=replace(probe.gold, sessions=tuple(sessions)))
+
 
 def _text_size(value: object, most: int) -> int:
     """The characters of all texts in nested containers, and their items; any number over `most` if there are more."""
@@ -196,3 +220,85 @@ def _text_size(value: object, most: int) -> int:
         if isinstance(each, dict | list | tuple) and size <= most:
             left.extend(each.values() if isinstance(each, dict) else each)
     return size
+
+
+# --- questions
+
+
+def _in_rounds(probes: Sequence[Probe], sessions: Sequence[SessionDraft]) -> Iterator[Probe]:
+    """Order probes in rounds: one question of each session at a time, of mixed types."""
+    of_session: defaultdict[str, list[Probe]] = defaultdict(list)
+    for probe in sorted(probes, key=lambda p: sha256(p.id.encode()).digest()):
+        of_session[probe.asked_in].append(probe)
+    rounds = zip_longest(*(of_session[session.external_id] for session in sessions))
+    return (probe for asked in rounds for probe in asked if probe)
+
+
+def _entries(value: object) -> Iterator[tuple[Any, Any]]:
+    """The entries of a dict or list, with key or index; none of anything else."""
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list | tuple):
+        yield from enumerate(value)
+
+
+def _look_up(value: object, *keys: object) -> Any:  # noqa: ANN401  # whatever it holds
+    """The value of the first key that exists; None if none does."""
+    entries = dict(_entries(value))
+    return next((entries[key] for key in keys if isinstance(key, str | int) and key in entries), None)
+
+
+def _named(key: object) -> str:
+    """Write a key as a part of an id."""
+    return clean(number_text(key))
+
+
+def _choose(read: Sequence[tuple[object, Probe | None]], skips: list[Skip], place: str) -> list[tuple[object, Probe]]:
+    """The questions of one type that are kept, in an order that depends on their words."""
+    usable = [(number, probe) for number, probe in read if probe]
+    if len(usable) < len(read):
+        skips.append(Skip(place, f"{len(read) - len(usable)} questions without wording, options or answer among them"))
+    if len(usable) > MOST_OF_A_TYPE:
+        skips.append(Skip(place, f"{len(usable)} questions, {MOST_OF_A_TYPE} kept: one is asked in a session"))
+    return sorted(usable, key=lambda pair: sha256(f"{pair[1].question}\0{pair[0]}".encode()).digest())[:MOST_OF_A_TYPE]
+
+
+def _probe(
+    session: SessionDraft, asked_at: datetime, population: str, ability: str, number: object, item: object
+) -> Probe | None:
+    """Read one question; None if it cannot be asked or its answer is not among its options."""
+    if not isinstance(item, dict):
+        return None
+    given, options, answer = item.get("questions"), item.get("options"), item.get("answer")
+    given = {DEFAULT: given} if isinstance(given, str) else given
+    if not isinstance(given, dict) or not isinstance(options, list | tuple) or not isinstance(answer, str):
+        return None
+    spoken = {_named(who): clean(text).strip() for who, text in given.items() if isinstance(text, str)}
+    wordings = {who: text for who, text in spoken.items() if text}
+    choices = tuple(_named(option).strip() for option in options)
+    right = [n for n, choice in enumerate(choices) if choice.casefold() == clean(answer).strip().casefold()]
+    if not wordings or len(choices) < 2 or not right:
+        return None
+    has_no_answer = not {"fu", "unans"}.isdisjoint(ability.casefold().split("_"))
+    answerable = not has_no_answer and right[0] != dont_know(choices)
+    return Probe(
+        f"{session.external_id}/{population}/{ability}/{_named(number)}",
+        wordings.get(DEFAULT) or next(iter(wordings.values())),
+        asked_at,
+        Gold((choices[right[0]],), choice=right[0], answerable=answerable),
+        ability,
+        populations=(population,),
+        choices=choices,
+        asked_in=session.external_id,
+        askers=wordings,
+    )
+
+
+def _days(value: object) -> Iterator[str]:
+    """The dates of evidence, as ISO dates; "past" and "fu..." are not dates."""
+    if isinstance(value, str):
+        if moment := parse_moment(value, "%B %d, %Y"):
+            yield f"{moment:%Y-%m-%d}"
+        return
+    for _, each in _entries(value):
+        yield from _days(each)

@@ -21,6 +21,9 @@ PLAIN = frozenset(
 )
 """The instructions that build dict, list, tuple, str, int, float, bool and None, or move them on the stack."""
 
+REFUSED_BY_NAME = frozenset({"GLOBAL", "STACK_GLOBAL", "INST", "PERSID", "BINPERSID"})
+"""The instructions that read the name of what they want and ask the unpickler for it, which refuses."""
+
 MOST_IN_TUPLE = 2000
 """Values in a tuple, with those of the tuples in it: `(1, (2, [3]))` has 4, since the list counts as one. Python
 computes the hash of a dict's key to any depth: a tuple in a tuple in a tuple ... ends the process, and one that holds
@@ -66,8 +69,12 @@ class _Plain(pickle._Unpickler):
         self.path = path
 
     def find_class(self, module: str, name: str) -> NoReturn:
-        """Refuse a class or function: a second barrier, in case an instruction asks for one."""
-        self.refuse(f"to use {module}.{name}")
+        """Refuse a class or function."""
+        self.refuse(f"to use {module}.{name}"[:120])
+
+    def persistent_load(self, pid: object) -> NoReturn:
+        """Refuse a reference."""
+        self.refuse("for something outside itself")
 
     def refuse(self, wish: str) -> NoReturn:
         """Raise `UnreadableFile` for what the file asks."""
@@ -80,7 +87,6 @@ class _Plain(pickle._Unpickler):
 
 def _method(instruction: pickletools.OpcodeInfo) -> Callable[[Any], None]:
     """What the unpickler does at an instruction."""
-    name = instruction.name
     run = pickle._Unpickler.dispatch[ord(instruction.code)]
 
     def run_and_check(unpickler: Any) -> None:  # noqa: ANN401  # of a class that Python does not document
@@ -93,18 +99,9 @@ def _method(instruction: pickletools.OpcodeInfo) -> Callable[[Any], None]:
                 raise ValueError(f"a tuple of over {MOST_IN_TUPLE:,} values")
             left += [inner for inner in each if isinstance(inner, tuple)]
 
-    def refuse(unpickler: Any) -> None:  # noqa: ANN401
-        if name in ("GLOBAL", "INST"):
-            names = [unpickler.readline()[:-1].decode("utf-8", "replace") for _ in ("module", "name")]
-            unpickler.refuse(f"to use {'.'.join(names)[:120]}")
-        if name == "STACK_GLOBAL":
-            words = (each if isinstance(each, str) else "?" for each in unpickler.stack[-2:])
-            unpickler.refuse(f"to use {'.'.join(words)[:120]}")
-        unpickler.refuse("for something outside itself" if "PERSID" in name else f"for {name}")
-
-    if name not in PLAIN:
-        return refuse
-    return run_and_check if name.startswith("TUPLE") else run
+    if instruction.name not in PLAIN | REFUSED_BY_NAME:
+        return lambda unpickler: unpickler.refuse(f"for {instruction.name}")
+    return run_and_check if instruction.name.startswith("TUPLE") else run
 
 
 _Plain.dispatch = {ord(instruction.code): _method(instruction) for instruction in pickletools.opcodes}

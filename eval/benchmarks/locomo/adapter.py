@@ -24,6 +24,7 @@ What is remembered is what `memory.importers.benchmarks.locomo` reads.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -32,8 +33,7 @@ from pathlib import Path
 from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, find_file, gather, short_digest
 from eval.types import Gold, History, Probe
 from memory.importers.benchmarks import locomo as importer
-from memory.importers.reading.fields import Fields, json_type
-from memory.importers.reading.json_stream import format_place, stream_values
+from memory.importers.reading.fields import Fields, json_type, stream_objects
 from memory.types import Skip
 
 TITLE = "LoCoMo"
@@ -59,20 +59,12 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
     Raises `UnreadableFile` if the file is not LoCoMo's, or it breaks off.
     """
     file = find_file(path, FILES, TITLE, importer.sniff)
-    samples = _read_samples(file)
+    samples = defaultdict[str, list[Fields]](list)
+    for index, sample in stream_objects(file, []):
+        # By the id that the importer gives it; what is wrong with it is noted in its own history.
+        samples[sample.text("sample_id").strip() or f"conversation {index}"].append(replace(sample, skips=[]))
     for imported in gather(importer.read(file)):
-        yield _history(imported, samples.get(imported.persona.external_id, []), as_authors)
-
-
-def _read_samples(file: Path) -> dict[str, list[Fields]]:
-    """The samples by the id that the importer gives them."""
-    samples: dict[str, list[Fields]] = {}
-    for place, value in stream_values(file):
-        if place and isinstance(value, dict):
-            sample = Fields(value, format_place(place))
-            name = sample.text("sample_id").strip() or f"conversation {place[0]}"
-            samples.setdefault(name, []).append(sample)
-    return samples
+        yield _history(imported, samples[imported.persona.external_id], as_authors)
 
 
 def _history(imported: ImportedHistory, samples: list[Fields], as_authors: bool) -> History:

@@ -63,7 +63,11 @@ def _probe(fields: Fields, imported: ImportedHistory, name: str) -> Probe | None
     needed = ("question_id", "question", "question_type", "answer")
     if not all(fields.required_text(each, "missing; the question is not asked") for each in needed):
         return None
-    asked_at = _read_asked_at(fields, imported)
+    asked_at = read_moment(fields.text("question_date"))
+    if asked_at is None:
+        plain, asked_at = importer.without_weekday(fields.text("question_date")), imported.end()
+        reason = f"no readable date ({plain[:40]!r}); asked at the end of the last day, {asked_at}"
+        fields.report("question_date", reason)
     evidence = _evidence(fields, {turn.external_id for session in imported.sessions for turn in session.turns})
     kept = [session for session in evidence if _can_be_recalled(session, fields, imported, asked_at)]
     is_abs = "_abs" in name
@@ -93,17 +97,6 @@ def read_moment(text: str) -> datetime | None:
     """Read a date as these files write it: a moment, or the end of a day."""
     plain = importer.without_weekday(text)
     return parse_with_format(plain, "%Y/%m/%d %H:%M") or read_asked_at(plain)
-
-
-def _read_asked_at(fields: Fields, imported: ImportedHistory) -> datetime:
-    asked_at = read_moment(fields.text("question_date"))
-    if asked_at is None:
-        plain = importer.without_weekday(fields.text("question_date"))
-        asked_at = imported.end()
-        fields.report(
-            "question_date", f"no readable date ({plain[:40]!r}); asked at the end of the last day, {asked_at}"
-        )
-    return asked_at
 
 
 def _evidence(fields: Fields, stored: Set[str]) -> dict[str, dict[str, object]]:

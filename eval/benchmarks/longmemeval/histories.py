@@ -102,11 +102,16 @@ def compile_histories(questions: Path, fillers: Mapping[str, Sequence[Filler]], 
     file = find_file(questions, FILES, TITLE, importer.sniff)
     for place, question in stream_values(file):
         if place and isinstance(question, dict):
-            yield compile_history(question, fillers, plan)
+            sessions = sorted(_compile(question, fillers, plan), key=itemgetter(0))
+            dates = [moment.strftime("%Y/%m/%d (%a) %H:%M") for moment, _, _ in sessions]
+            columns = dates, [name for _, name, _ in sessions], [turns for _, _, turns in sessions]
+            yield question | dict(zip(HAYSTACK, columns, strict=True))
 
 
-def compile_history(question: Mapping[str, Any], fillers: Mapping[str, Sequence[Filler]], plan: Plan) -> dict[str, Any]:
-    """Give a question a new history; everything else of it stays."""
+def _compile(
+    question: Mapping[str, Any], fillers: Mapping[str, Sequence[Filler]], plan: Plan
+) -> list[tuple[datetime, str, Turns]]:
+    """The sessions of a question's new history, each with its moment and id."""
     draw = Random(f"{plan.seed} {question.get('question_id')}")
     asked_at = read_moment(str(question.get("question_date", "")))
     evidence = list(_evidence(question))
@@ -119,14 +124,7 @@ def compile_history(question: Mapping[str, Any], fillers: Mapping[str, Sequence[
         first, last = anchors[0] - AROUND, anchors[-1] + AROUND
     edges = [min(edge, asked_at) if asked_at else edge for edge in (first, *anchors, last)]
     moments = _moments(edges, len(drawn), draw)
-    filled = [(moment, filler.id, filler.turns) for moment, filler in zip(moments, drawn, strict=True)]
-    sessions = sorted([*dated, *filled], key=itemgetter(0))
-    return {
-        **question,
-        HAYSTACK[0]: [moment.strftime("%Y/%m/%d (%a) %H:%M") for moment, _, _ in sessions],
-        HAYSTACK[1]: [name for _, name, _ in sessions],
-        HAYSTACK[2]: [turns for _, _, turns in sessions],
-    }
+    return [*dated, *((moment, each.id, each.turns) for moment, each in zip(moments, drawn, strict=True))]
 
 
 def _draw(

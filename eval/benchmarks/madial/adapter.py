@@ -25,17 +25,27 @@ What is remembered is what `memory.importers.benchmarks.madial` reads.
   and a memory is indexed by its scene, emotion and event as Python prints them in a dictionary.
 - An entry without a speaker ('"Great!"', "<Great!>") is said by the other one than the entry before it.
 - id: the user and a digest of the dialogue. populations: "all".
-- candidates: the memories that settings 1 to 3 give the model (`candidates`), without those that are not in the bank of
-  the user.
+- candidates: the memories that the authors' settings give the model, without those that are not in the user's bank.
+  setting 1: the first relevant memory alone. setting 2: that one, and the first four that retrieval found and that are
+  not relevant. setting 3: the first five that retrieval (text-embedding-3-large) found: four at most are relevant.
+
+For English, candidates are made from what retrieval found, in en_openai_top_20_bottom.json, as the authors'
+make_setting_candidates.py does it; for Chinese, they are published with the dialogues again:
+
+    {"test-turn": [2], "relevant-id": [1, 78], "user-id": 1, "top-20-ids": [105, 1, ...], "bottom-10-ids": [99, ...]}
+    {"dialogue": [...], "test-turn": [2], "relevant-id": [1, 78], "user-id": 1, "memory_ids": [105, 169, 1, 130, 51]}
+
+The names of the two Chinese files are the wrong way round: "-setting2" has what retrieval found, and "-setting3" the
+first relevant memory among four others. So a file is known by its content, not by its name.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from eval.benchmarks.madial.candidates import CandidatesOf, read_candidates
 from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest, texts
 from eval.types import Gold, History, Probe
 from memory import read_table
@@ -44,7 +54,7 @@ from memory.importers.benchmarks import madial as importer
 from memory.importers.reading.fields import Fields, read_objects
 from memory.importers.reading.json_stream import outline
 from memory.importers.reading.source import read_head
-from memory.types import MemoryDraft, PersonaDraft, Role, Skip, TurnDraft
+from memory.types import MemoryDraft, PersonaDraft, Skip, TurnDraft
 
 TITLE = "MADial-Bench"
 
@@ -67,8 +77,17 @@ END = re.compile(r"\s*<\s*/?\s*EOD\s*>?\s*$", re.IGNORECASE)
 UTTERANCE = re.compile(r"[\"“”]?<(?P<speaker>[^<>:：\"“”]{1,40})>\s*[:：](?P<text>.*)", re.DOTALL)
 MARKS = '"“”'
 
-IndexedTurn = tuple[int, TurnDraft]
-"""A turn, and its index in the file's list, which also counts markers and blank entries."""
+RETRIEVED = "top-20-ids"
+"""What retrieval found for a dialogue, best first."""
+
+GIVEN = 5
+"""Memories that settings 2 and 3 give."""
+
+Turns = dict[int, TurnDraft]
+"""The turns of a dialogue by their index in the file's list, which also counts markers and blank entries."""
+
+Memories = Mapping[tuple[str, ...], tuple[str, ...]]
+"""The memories that a file of candidates has for a dialogue, by what its line shares with the dialogue's (`_key`)."""
 
 
 def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
@@ -79,22 +98,24 @@ def load(path: Path, *, as_authors: bool = False) -> Iterator[History]:
     if path.name.endswith(BANK) and not path.is_dir():
         path = path.with_name(path.name.removesuffix(BANK) + f"{DIALOGUE}.json")
     file = find_file(path, FILES, TITLE, lambda head: {("dialogue",), ("test-turn",)} <= outline(head))
-    dialogues = list(read_objects(file, []))
-    speakers = list(map(_speaker, dialogues))
-    names = USERS | {user: name for user, name in speakers if user and name}
-    users_by_name = {name: user for user, name in reversed(names.items())}
+    skips: list[Skip] = []
+    lines = [replace(line, skips=[]) for line in read_objects(file, skips)]
     bank = gather(importer.read(_find_bank(file)))
-    early_skips = [skip for part in bank for skip in part.skips]
-    candidates = read_candidates(file, DIALOGUE)
-    users: dict[str, list[Fields]] = {}
-    for line, (user, name) in zip(dialogues, speakers, strict=True):
-        users.setdefault(user or users_by_name.get(name, ""), []).append(line)
-    for line in users.pop("", []):
+    candidates = _read_candidates(file)
+    dialogues = [(line, line.text("user-id").strip(), _read_dialogue(line)) for line in lines]
+    names = USERS | {user: name for _, user, turns in dialogues if user and (name := _who_speaks(turns))}
+    users_by_name = {name: user for user, name in reversed(names.items())}
+    users = defaultdict[str, list[tuple[Fields, Turns]]](list)
+    for line, user, turns in dialogues:
+        users[user or users_by_name.get(_who_speaks(turns), "")].append((line, turns))
+    for line, _ in users.pop("", ()):
         line.report("", "neither a user-id nor a known user; not asked")
+        skips.extend(line.skips)
+    skips = [*(skip for part in bank for skip in part.skips), *(in_file(file, skip) for skip in skips)]
     for user, own in users.items():
         imported = _imported_for(bank, user, names)
-        imported.skips.extend(early_skips)
-        early_skips = []
+        imported.skips.extend(skips)
+        skips = []
         yield _history(imported, file, own, names.get(user, user), candidates, as_authors)
 
 
@@ -112,10 +133,9 @@ def _find_bank(dialogues: Path) -> Path:
     return banks[0]
 
 
-def _speaker(line: Fields) -> tuple[str, str]:
-    """The user-id of a dialogue, and the name of who speaks with the assistant; either may be empty."""
-    turns = read_dialogue(Fields(line.values, ""), "")
-    return line.text("user-id").strip(), next((turn.speaker for _, turn in turns if turn.role == "other"), "")
+def _who_speaks(turns: Turns) -> str:
+    """The name of the first who speaks with the assistant; empty if nobody with a name does."""
+    return next((turn.speaker for turn in turns.values() if turn.role == "other" and turn.speaker), "")
 
 
 def _imported_for(bank: Iterable[ImportedHistory], user: str, names: dict[str, str]) -> ImportedHistory:
@@ -144,19 +164,20 @@ def _is_of(memory: MemoryDraft, user: str, names: dict[str, str], notes: list[Sk
 def _history(
     imported: ImportedHistory,
     file: Path,
-    lines: list[Fields],
+    dialogues: Iterable[tuple[Fields, Turns]],
     name: str,
-    candidates: CandidatesOf,
+    candidates: tuple[Memories, Memories],
     as_authors: bool,
 ) -> History:
     ids, memories = UniqueIds(), {memory.external_id: memory for memory in imported.memories}
     probes = []
-    for line in lines:
-        if probe := _probe(line, imported, memories, name, candidates):
+    for line, turns in dialogues:
+        for index, turn in turns.items():
+            if turn.speaker in ("", name):
+                turns[index] = replace(turn, speaker=name, role="user")
+        if probe := _probe(line, turns, imported, memories, candidates):
             probes.append(replace(probe, id=ids.make(probe.id), query=probe.query if as_authors else ""))
-        # All lines share one list.
         imported.skips.extend(in_file(file, note) for note in line.skips)
-        line.skips.clear()
     if as_authors:
         keys = (str({"scene": m.scene, "emotion": m.emotion, "event": m.text}) for m in imported.memories)
         imported.memories[:] = [replace(m, key=key) for m, key in zip(imported.memories, keys, strict=True)]
@@ -164,25 +185,32 @@ def _history(
 
 
 def _probe(
-    line: Fields, imported: ImportedHistory, memories: dict[str, MemoryDraft], name: str, candidates: CandidatesOf
+    line: Fields,
+    turns: Turns,
+    imported: ImportedHistory,
+    memories: Mapping[str, MemoryDraft],
+    candidates: tuple[Memories, Memories],
 ) -> Probe | None:
-    turns = read_dialogue(line, name)
     first = next((value for value, _ in line.items("test-turn")), None)
     test_turn = first if isinstance(first, int) else -1
-    before = [turn for index, turn in turns if index < test_turn]
+    before = [turn for index, turn in turns.items() if index < test_turn]
     asked = max((n for n, turn in enumerate(before) if turn.role == "user"), default=None)
     if asked is None:
         line.report("test-turn", "expected the place of a reply after something that the user says; not asked")
         return None
+    reply = turns.get(test_turn)
+    answers = (reply.text,) if reply and reply.role == "assistant" else ()
+    if not answers:
+        line.report("test-turn", "the assistant says nothing there; only the memories are scored")
     items = _relevant(line, memories)
     marked = line.text("recall").strip()
     recall = marked or "proactive"
-    given = candidates(line, items)
+    given = _candidates(line, items, *candidates)
     return Probe(
         f"{imported.persona.external_id}-{short_digest(line.values.get('dialogue'), test_turn)}",
         before[asked].text,
         max(ASKED_AT, imported.end()),
-        Gold(_reply(line, turns, test_turn), items=items),
+        Gold(answers, items=items),
         f"{recall}: {memories[items[0]].scene}" if items else recall,
         populations=(ALL, marked) if marked else (ALL,),
         dialogue=tuple(before[:asked]),
@@ -191,43 +219,27 @@ def _probe(
     )
 
 
-def _reply(line: Fields, turns: list[IndexedTurn], test_turn: object) -> tuple[str, ...]:
-    reply = next((turn.text for index, turn in turns if index == test_turn and turn.role == "assistant"), "")
-    if not reply:
-        line.report("test-turn", "the assistant says nothing there; only the memories are scored")
-    return (reply,) if reply else ()
-
-
-def _relevant(line: Fields, memories: dict[str, MemoryDraft]) -> tuple[str, ...]:
-    relevant: dict[str, None] = {}
-    for text, place in texts(line, "relevant-id"):
-        name = text.strip()
-        if name in memories:
-            relevant[name] = None
-        else:
+def _relevant(line: Fields, memories: Mapping[str, MemoryDraft]) -> tuple[str, ...]:
+    named = {text.strip(): place for text, place in texts(line, "relevant-id")}
+    for name, place in named.items():
+        if name not in memories:
             line.skips.append(Skip(place, f"memory {name!r} is not in the bank of this user; left out"))
-    return tuple(relevant)
+    return tuple(name for name in named if name in memories)
 
 
-def read_dialogue(line: Fields, user: str) -> list[IndexedTurn]:
-    """Read the turns of a dialogue. `user` is the user's name.
-
-    Without it, everybody but the assistant has the role "other".
-    """
-    turns: list[IndexedTurn] = []
-    for index, (value, place) in enumerate(line.items("dialogue")):
-        entry = Fields({"text": value}, place, line.skips).text("text").strip()
-        if not entry or MARKER.fullmatch(entry):
+def _read_dialogue(line: Fields) -> Turns:
+    """Read the turns of a dialogue. Everybody but the assistant has the role "other", the user also without a name."""
+    turns: Turns = {}
+    before = ASSISTANT
+    for index, (entry, _) in enumerate(texts(line, "dialogue")):
+        if not entry.strip() or MARKER.fullmatch(entry.strip()):
             continue
-        match = UTTERANCE.match(entry)
-        speaker = match["speaker"].strip() if match else ASSISTANT
+        match = UTTERANCE.match(entry.strip())
         # An entry without a speaker is said by the other one than the entry before it.
-        if not match and (not turns or turns[-1][1].speaker == ASSISTANT):
-            speaker = user or next((turn.speaker for _, turn in turns if turn.speaker != ASSISTANT), ASSISTANT)
-        text = unquote(match["text"] if match else entry)
-        if text:
-            role: Role = "assistant" if speaker == ASSISTANT else "user" if speaker == user else "other"
-            turns.append((index, TurnDraft(speaker, role, text)))
+        speaker = match["speaker"].strip() if match else "" if before == ASSISTANT else ASSISTANT
+        if text := unquote(match["text"] if match else entry):
+            turns[index] = TurnDraft(speaker, "assistant" if speaker == ASSISTANT else "other", text)
+            before = speaker
     return turns
 
 
@@ -243,3 +255,51 @@ def unquote(text: str) -> str:
     if is_odd and (opens or closes):
         return (text[1:] if opens else text[:-1]).strip()
     return text
+
+
+# --- candidates
+
+
+def _read_candidates(dialogues: Path) -> tuple[Memories, Memories]:
+    """What retrieval found, and the first relevant memory among others, from the files beside the dialogues.
+
+    Raises `UnreadableFile` if one of them ends in the middle of a line.
+    """
+    retrieved: dict[tuple[str, ...], tuple[str, ...]] = {}
+    mixed: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for file in sorted(dialogues.parent.glob("*top_20*.json")):
+        if (RETRIEVED,) in outline(read_head(file)):
+            retrieved |= {_key(line, "user-id"): _ids(line, RETRIEVED) for line in read_objects(file, [])}
+    for file in sorted(dialogues.parent.glob(f"{dialogues.name.split(DIALOGUE)[0]}{DIALOGUE}-setting*.json")):
+        lines = list(read_objects(file, []))
+        found = {_key(line, "dialogue"): _ids(line, "memory_ids") for line in lines}
+        relevant = [[name for name in _ids(line, "memory_ids") if name in _ids(line, "relevant-id")] for line in lines]
+        is_mixed = all(own == [*_ids(line, "relevant-id")[:1]] for line, own in zip(lines, relevant, strict=True))
+        (mixed if is_mixed else retrieved).update(found)
+    return retrieved, mixed
+
+
+def _candidates(
+    line: Fields, relevant: Sequence[str], retrieved: Memories, mixed: Memories
+) -> dict[str, Sequence[str]]:
+    """The candidates for the line of a dialogue by setting; settings without a file are missing."""
+    first = relevant[:1]
+    by_setting: dict[str, Sequence[str]] = {"setting-1": first} if first else {}
+    for key in (_key(line, "user-id"), _key(line, "dialogue")):
+        if found := retrieved.get(key):
+            others = [name for name in found if name not in relevant]
+            if first and len(found) > GIVEN:
+                by_setting["setting-2"] = [*first, *others[: GIVEN - 1]]
+            by_setting["setting-3"] = found[:GIVEN]
+        if key in mixed:
+            by_setting["setting-2"] = mixed[key]
+    return by_setting
+
+
+def _key(line: Fields, name: str) -> tuple[str, ...]:
+    """What a line shares with the line of its dialogue: its test-turns, its relevant memories, and a field."""
+    return (name, *(repr(line.values.get(field)) for field in ("test-turn", "relevant-id", name)))
+
+
+def _ids(line: Fields, name: str) -> tuple[str, ...]:
+    return tuple(str(value) for value, _ in line.items(name))

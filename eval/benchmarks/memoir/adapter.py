@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, gather, in_file, read_asked_at, texts
+from eval.benchmarks.reading import ALL, ANSWERABLE, UniqueIds, gather, in_file, read_asked_at, texts
 from eval.types import STATEMENT, Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.generic import memoir as importer
@@ -63,19 +63,12 @@ def _history(probes_file: Path) -> History:
     imported.skips.extend(
         Skip(life.name, f"a second persona, {other.persona.name}, is left out") for other in lives[1:]
     )
-    return imported.history(name, _read_probes(probes_file, imported))
-
-
-def _read_probes(file: Path, imported: ImportedHistory) -> Iterator[Probe]:
-    ids, known = UniqueIds(), _known(imported)
-    skips: list[Skip] = []
-    yield from filter(None, (_probe(line, known, ids) for line in read_objects(file, skips)))
-    imported.skips.extend(in_file(file, skip) for skip in skips)
-
-
-def _known(imported: ImportedHistory) -> Known:
-    turns = {t.external_id: (s.external_id, t.said_at or s.started_at) for s in imported.sessions for t in s.turns}
-    return {m.external_id: ("", m.said_at or m.valid_from) for m in imported.memories} | turns
+    ids, skips = UniqueIds(), list[Skip]()
+    known: Known = {m.external_id: ("", m.said_at or m.valid_from) for m in imported.memories}
+    known |= {t.external_id: (s.external_id, t.said_at or s.started_at) for s in imported.sessions for t in s.turns}
+    probes = [probe for line in read_objects(probes_file, skips) if (probe := _probe(line, known, ids))]
+    imported.skips.extend(in_file(probes_file, skip) for skip in skips)
+    return imported.history(name, probes)
 
 
 def _probe(fields: Fields, known: Known, ids: UniqueIds) -> Probe | None:

@@ -43,7 +43,7 @@ from memory.errors import UnreadableFile
 from memory.importers.benchmarks import perltqa as importer
 from memory.importers.reading.fields import Fields, json_type, stream_objects
 from memory.importers.reading.json_stream import outline, stream_values
-from memory.types import SEMANTIC, Skip, Store
+from memory.types import SEMANTIC, STORES, Skip, Store
 
 TITLE = "PerLTQA"
 
@@ -76,12 +76,16 @@ class LabelledQuestion:
     part: Part
 
 
+Question = tuple[str, str, Fields]
+"""A question: the section it stands in, the id of the memory it is grouped under, and its fields."""
+
+
 def labelled_questions(path: Path) -> list[LabelledQuestion]:
     """Read every question of the files, also those whose memory the bank lacks; raises as `load` does."""
-    file, _ = _find_files(path)
-    found = list(_texts(_read_questions(file)[0]))
-    parts = split(text for text, _ in found)
-    return [LabelledQuestion(text, _kind(store), parts[text]) for text, store in found]
+    questions = _read_questions(_find_files(path)[0], [])
+    found = [(_text(item, "Question"), section) for own in questions.values() for section, _, item in own]
+    parts = split(text for text, _ in found if text)
+    return [LabelledQuestion(text, _kind(SECTIONS[section]), parts[text]) for text, section in found if text]
 
 
 def split(questions: Iterable[str]) -> dict[str, Part]:
@@ -108,28 +112,27 @@ def split(questions: Iterable[str]) -> dict[str, Part]:
 def load(path: Path) -> Iterator[History]:
     """Yield the history of each character with questions; raises `UnreadableFile` if files are missing or broken."""
     questions_file, bank = _find_files(path)
-    questions, early_skips = _read_questions(questions_file)
-    parts = split(text for text, _ in _texts(questions))
-    previous: History | None = None
-    for place, character in stream_values(bank):
-        name = importer.name_of(place, character)
-        if name not in questions or not isinstance(character, dict) or not character:
-            continue
-        if previous:
-            yield previous
-        (imported,) = gather(importer.read_character(place, character))
-        for memory in [each for each in imported.memories if each.external_id == importer.DESCRIPTION]:
-            why = "restates the profile, and no question refers to it; not remembered"
-            imported.skips.append(Skip(f"{imported.persona.external_id}.{importer.DESCRIPTION}", why))
-            imported.memories.remove(memory)
-        imported.skips.extend(() if previous else early_skips)
-        previous = _history(imported, questions_file, questions.pop(name), parts)
-    if previous is None:
+    notes: list[Skip] = []
+    questions, parts = _read_questions(questions_file, notes), {q.text: q.part for q in labelled_questions(path)}
+    known = {
+        importer.name_of(place, value) for place, value in stream_values(bank) if isinstance(value, dict) and value
+    }
+    if known.isdisjoint(questions):
         raise UnreadableFile(f"{bank} has none of the characters that {questions_file.name} asks about.")
-    left = [
-        Skip(questions_file.name, f"{name} is not in the bank; none of their questions is asked") for name in questions
+    missing = [
+        Skip(questions_file.name, f"{name} is not in the bank; none of their questions is asked")
+        for name in questions
+        if name not in known
     ]
-    yield replace(previous, skips=(*previous.skips, *left))
+    for place, value in stream_values(bank):
+        name = importer.name_of(place, value)
+        if name in questions and isinstance(value, dict) and value:
+            (imported,) = gather(importer.read_character(place, value))
+            probes = tuple(_probes(imported, questions.pop(name), parts))
+            imported.skips.extend([*(in_file(questions_file, note) for note in notes), *missing])
+            notes.clear()
+            missing.clear()
+            yield imported.history(name, probes)
 
 
 def _find_files(path: Path) -> tuple[Path, Path]:
@@ -152,23 +155,15 @@ def _twin(file: Path, name: str, other: str) -> Path:
     return twin
 
 
-def _read_questions(file: Path) -> tuple[dict[str, list[Fields]], list[Skip]]:
+def _read_questions(file: Path, notes: list[Skip]) -> dict[str, list[Question]]:
     """Read the questions of each character, by section, and skip the rest."""
-    questions: dict[str, list[Fields]] = {}
-    notes: list[Skip] = []
+    questions = defaultdict[str, list[Question]](list)
     for _, characters in stream_objects(file, notes):
         for name, sections in characters.object_entries():
-            questions.setdefault(name.strip(), []).append(sections)
-    return questions, notes
-
-
-def _texts(questions: Mapping[str, list[Fields]]) -> Iterator[tuple[str, Store]]:
-    """The text and the store of each question that has a text."""
-    for sections in (sections for groups in questions.values() for sections in groups):
-        for section, store in SECTIONS.items():
-            for item, _ in _items(sections.values.get(section), "", "", []):
-                if text := _text(item, "Question"):
-                    yield text, store
+            for section in SECTIONS:
+                found = _items(sections.values.get(section), "", sections.place_of(section), notes)
+                questions[name.strip()] += ((section, group, item) for item, group in found)
+    return questions
 
 
 def _text(item: Fields, name: str) -> str:
@@ -179,20 +174,18 @@ def _kind(store: Store) -> Kind:
     return "semantic" if store in SEMANTIC else "episodic"
 
 
-def _history(imported: ImportedHistory, file: Path, groups: list[Fields], parts: Mapping[str, Part]) -> History:
-    name, ids = imported.persona.external_id, UniqueIds()
-    bank = {store: {m.external_id for m in imported.memories if m.store == store} for store in SECTIONS.values()}
-    bank["dialogue"] = {session.external_id for session in imported.sessions}
-    notes: list[Skip] = []
-    probes = []
-    for sections in groups:
-        for section, store in SECTIONS.items():
-            for item, group in _items(sections.values.get(section), "", sections.place_of(section), notes):
-                if probe := _probe(item, group, section, bank[store], imported, ids):
-                    is_test = parts[probe.question] == "test"
-                    probes.append(replace(probe, populations=(ALL, TEST) if is_test else (ALL,)))
-    imported.skips.extend(in_file(file, note) for note in notes)
-    return imported.history(name, probes)
+def _probes(imported: ImportedHistory, questions: Iterable[Question], parts: Mapping[str, Part]) -> Iterator[Probe]:
+    """Yield the questions that can be asked about a character, whose description is not remembered."""
+    ids = UniqueIds()
+    for memory in [each for each in imported.memories if each.external_id == importer.DESCRIPTION]:
+        why = "restates the profile, and no question refers to it; not remembered"
+        imported.skips.append(Skip(f"{imported.persona.external_id}.{importer.DESCRIPTION}", why))
+        imported.memories.remove(memory)
+    texts = {store: {m.external_id: m.text for m in imported.memories if m.store == store} for store in STORES}
+    texts["dialogue"] = {s.external_id: "\n".join(turn.text for turn in s.turns) for s in imported.sessions}
+    for section, group, item in questions:
+        if probe := _probe(item, group, section, texts[SECTIONS[section]], imported, ids):
+            yield replace(probe, populations=(ALL, TEST) if parts[probe.question] == "test" else (ALL,))
 
 
 def _items(value: object, group: str, place: str, notes: list[Skip]) -> Iterator[tuple[Fields, str]]:
@@ -210,8 +203,9 @@ def _items(value: object, group: str, place: str, notes: list[Skip]) -> Iterator
 
 
 def _probe(
-    item: Fields, group: str, section: str, bank: set[str], imported: ImportedHistory, ids: UniqueIds
+    item: Fields, group: str, section: str, bank: Mapping[str, str], imported: ImportedHistory, ids: UniqueIds
 ) -> Probe | None:
+    """Read a question; `bank` has the text of each memory of its store."""
     store = SECTIONS[section]
     question, answer = _text(item, "Question"), _text(item, "Answer")
     if not question or not answer:
@@ -224,9 +218,7 @@ def _probe(
     anchors = _anchors(item)
     if not anchors:
         item.report("Memory Anchors", "no anchors; not scored by them")
-    told = [memory.text for memory in imported.memories if memory.external_id in items]
-    told += [turn.text for session in imported.sessions if session.external_id in items for turn in session.turns]
-    ceiling = anchor_map("\n".join(told), anchors) if anchors else None
+    ceiling = anchor_map("\n".join(bank[name] for name in items), anchors) if anchors else None
     return Probe(
         ids.make(f"{imported.persona.external_id}-{short_digest(section, question, answer, *items, *anchors)}"),
         question,
@@ -253,7 +245,7 @@ def _references(item: Fields, group: str) -> list[str]:
     return names
 
 
-def _find(name: str, store: Store, bank: set[str], item: Fields) -> str:
+def _find(name: str, store: Store, bank: Mapping[str, str], item: Fields) -> str:
     if name in bank:
         return name
     if store == "profile":

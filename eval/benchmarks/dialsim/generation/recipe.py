@@ -21,15 +21,14 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from eval.benchmarks.dialsim.adapter import MOST_OF_A_TYPE
 from eval.benchmarks.dialsim.generation.script import Quiz, Scene, Show, read_quizzes, read_show
-from eval.benchmarks.dialsim.probes import MOST_OF_A_TYPE
 from eval.making.generation import Generation, Part, Writer, leave_out_if
 from eval.making.quads import Quad, folded
 from eval.making.questions import DONT_KNOW, MOMENT, questions
@@ -125,25 +124,20 @@ def _read_facts(scene: Scene, writer: Writer) -> Part:
     """Ask for the triples of a scene; those that it does not name, or that score low, are left out."""
     writer.begin("relations")
     data, facts = {"day": scene.day, "scene": scene.script}, list[dict[str, str]]()
+    said = _as_words(scene.script)
     with writer.leave_out():
         for triple in writer.ask("Triples", relations=list(RELATIONS), **data).triples:
             fact = triple.model_dump() | {"relation": triple.relation.lower()}
             with writer.leave_out():
-                _check(fact, scene, facts)
+                leave_out_if(fact["relation"] not in RELATIONS, "no relation of the paper")
+                for name in (fact["head"], fact["tail"]):
+                    is_named = not FUNCTION_WORDS.issuperset(words(name)) and _as_words(name) in said
+                    leave_out_if(not is_named, "not named in the scene")
+                leave_out_if(folded(fact["head"]) == folded(fact["tail"]), "of itself")
+                leave_out_if(fact in facts, "the same twice")
                 writer.score("TripleScore", "scored too low", **data, triple=list(fact.values()))
                 facts.append(fact)
     return {"facts": facts}
-
-
-def _check(fact: Mapping[str, str], scene: Scene, others: Sequence[Mapping[str, str]]) -> None:
-    """Refuse a fact that is none, that its scene does not name, or that is there already."""
-    leave_out_if(fact["relation"] not in RELATIONS, "no relation of the paper")
-    said = _as_words(scene.script)
-    for name in (fact["head"], fact["tail"]):
-        is_named = not FUNCTION_WORDS.issuperset(words(name)) and _as_words(name) in said
-        leave_out_if(not is_named, "not named in the scene")
-    leave_out_if(folded(fact["head"]) == folded(fact["tail"]), "of itself")
-    leave_out_if(fact in others, "the same twice")
 
 
 def _as_words(text: str) -> str:
@@ -166,20 +160,18 @@ def _quads(sessions: Sequence[Scene], stated: Sequence[Part]) -> list[Quad]:
         for place, (scene, part) in enumerate(zip(sessions, stated, strict=True))
         for fact in part["facts"]
     ]
-    return [replace(quad, until=_end(quad, known)) for quad in known]
+    # Sessions are in the order of time: the first that ends a fact is the first in the list.
+    return [replace(quad, until=next((other.since for other in known if _ends(other, quad)), None)) for quad in known]
 
 
-def _end(quad: Quad, known: Iterable[Quad]) -> datetime | None:
-    """When the first later fact takes the place of a fact, or ends it."""
-    since = [other.since for other in known if other.since and _ends(other, quad)]
-    return min((moment for moment in since if quad.since and moment > quad.since), default=None)
-
-
-def _ends(later: Quad, quad: Quad) -> bool:
-    is_same = folded(later.tail) == folded(quad.tail)
-    if later.key == quad.key:
+def _ends(other: Quad, quad: Quad) -> bool:
+    """Whether another fact is later and takes the place of a fact, or ends it."""
+    if not other.since or not quad.since or other.since <= quad.since:
+        return False
+    is_same = folded(other.tail) == folded(quad.tail)
+    if other.key == quad.key:
         return "one at a time" in RELATIONS[quad.relation] and not is_same
-    return later.key == (quad.key[0], f"ex-{quad.relation}") and is_same
+    return other.key == (quad.key[0], f"ex-{quad.relation}") and is_same
 
 
 def _from_graph(show: Show, known: Sequence[Quad], seed: int) -> Iterator[Question]:

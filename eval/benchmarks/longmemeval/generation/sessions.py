@@ -16,6 +16,7 @@ from typing import Any
 from eval.making.generation import Writer, leave_out_if
 from eval.metrics.answers import normalise
 from memory import read_table
+from memory.importers.reading.fields import parse_with_format
 from memory.search.tokens import content_terms, terms
 
 Turn = dict[str, Any]
@@ -145,11 +146,8 @@ def read_days(texts: Sequence[str], today: date) -> list[date]:
 
 def parse_day(text: str) -> date | None:
     """A day as YYYY-MM-DD; None if it is written in another way, or there is no such day."""
-    try:
-        day = date.fromisoformat(text.strip())
-    except ValueError:
-        return None
-    return day if str(day) == text.strip() else None
+    moment = parse_with_format(text, "%Y-%m-%d")
+    return moment.date() if moment and str(moment.date()) == text.strip() else None
 
 
 def write_session(draft: Draft, evidence: Evidence, draw: Random, writer: Writer) -> None:
