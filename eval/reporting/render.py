@@ -193,6 +193,7 @@ _texts.filters |= {
     "table": markdown_table,
     "fraction": lambda value: "" if value is None else format_fraction(value),
     "sentence": as_sentence,
+    "thousands": "{:,}".format,
 }
 _texts.globals |= {"INTERVALS": INTERVALS, "PUBLISHED_HEADER": PUBLISHED_HEADER, "rules": rules}
 _texts.globals |= {
