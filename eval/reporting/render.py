@@ -189,6 +189,7 @@ _texts = Environment(
 )
 _texts.filters |= {
     "align": align,
+    "figure": format_figure,
     "narrow": narrow_tables,
     "table": markdown_table,
     "fraction": lambda value: "" if value is None else format_fraction(value),
