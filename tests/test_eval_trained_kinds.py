@@ -13,7 +13,7 @@ from eval.benchmarks import PRESETS
 from eval.benchmarks.perltqa import training
 from eval.benchmarks.perltqa.adapter import SIZES, labelled_questions, load, split
 from eval.benchmarks.types import NEEDS
-from eval.play.understanding import RECORD, TrainedKinds
+from eval.play.models import RECORD, TrainedKinds
 from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
 from memory.embedding import minilm
