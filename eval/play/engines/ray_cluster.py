@@ -8,7 +8,7 @@ without it, the cluster that `ray start` started on this machine is used, or one
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
@@ -65,9 +65,7 @@ class RayCluster:
         _check_address(os.environ.get("RAY_ADDRESS", ""))
         with ExitStack() as context:
             context.enter_context(redirect_stdout(sys.stderr))  # where Ray prints that a node died
-            variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
-            given = CODE | {"env_vars": variables}
-            self._ray.init(runtime_env=given, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+            self._ray.init(runtime_env=CODE, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
             context.callback(self._ray.shutdown)
             if self._gpus and not self._ray.cluster_resources().get("GPU"):
                 raise MemoirError("No node of the Ray cluster has a GPU, which a model named hf:... needs there")
@@ -83,7 +81,8 @@ class RayCluster:
 
     def start_worker(self) -> Worker:
         """Start an actor; it is ready as soon as a node has room for it."""
-        given = (self._experiments, self._cache, socket.gethostname())
+        environment = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
+        given = (self._experiments, self._cache, socket.gethostname(), environment)
         actor = self._ray.remote(num_cpus=1, num_gpus=self._gpus)(_NodeReplayer).remote(*given)
         self._actors.append(actor)
         return lambda task: actor.replay.remote(task).future()
@@ -103,7 +102,10 @@ def _check_address(address: str) -> None:
 
 
 class _NodeReplayer(Replayer):
-    def __init__(self, experiments: Sequence[Experiment], cache: Path, driver: str) -> None:
+    def __init__(
+        self, experiments: Sequence[Experiment], cache: Path, driver: str, environment: Mapping[str, str]
+    ) -> None:
+        os.environ.update(environment)
         super().__init__(experiments, cache_of_node(cache, driver, socket.gethostname()))
 
 
