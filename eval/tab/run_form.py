@@ -97,8 +97,10 @@ class RunForm:
     @staticmethod
     def read(*values: Any) -> FormValues:  # noqa: ANN401  # what the components hold
         """Read the values of `inputs`."""
-        texts, systems, controls = values[:7], values[7], values[8:]
-        return FormValues(*(text or "" for text in texts), tuple(systems), dict(zip(CONTROLS, controls, strict=True)))
+        benchmark, data, limit, reader, lines, sweep, preset, systems, *controls = values
+        settings = dict(zip(CONTROLS, controls, strict=True))
+        data, limit, lines, sweep, preset = (text or "" for text in (data, limit, lines, sweep, preset))
+        return FormValues(benchmark, data, limit, reader, lines, sweep, preset, tuple(systems), settings)
 
     def choose_benchmark(self, name: str) -> Update:
         """Fill in the form for a benchmark, with its files if they are found."""
