@@ -43,7 +43,7 @@ def _read_size(text: str) -> Size:
 
 
 _ARGUMENTS = read_table(__file__, "commands.toml")
-_KINDS: Mapping[str, Mapping[str, Any]] = {
+_KINDS: Mapping[str, dict[str, Any]] = {
     "text": {},
     "number": {"type": positive_number, "metavar": "N"},
     "integer": {"type": int},
@@ -54,8 +54,6 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     "sizes": {"type": _read_sizes, "metavar": "N,N"},
     "size": {"type": _read_size, "metavar": "PxN"},
 }
-"""The options of argparse for each kind of value."""
-
 _CHOICES: Mapping[str, Collection[str]] = {
     "benchmarks": BENCHMARKS,
     "trained": ["perltqa"],
@@ -70,7 +68,7 @@ _NAMED = {
     "formats": "; ".join(f"{name}: {found.about}" for name, found in FORMATS.items()),
     "shares": SHARES,
 }
-"""What is listed elsewhere, by its name in a help."""
+"""What helps name that is listed elsewhere."""
 
 SECONDS_BETWEEN_LINES = 30.0
 """How often progress is told where the output is not a terminal."""
@@ -80,7 +78,7 @@ def arguments_of(command: str) -> Iterator[Argument]:
     """The arguments of a command, or of a group of commands, as commands.toml has them."""
     for name, own in _ARGUMENTS[command].items():
         options = dict(_ARGUMENTS["shared"][name] if own is True else own)
-        options = {**_KINDS[options.pop("kind", "text")], **options}
+        options = _KINDS[options.pop("kind", "text")] | options
         if "choices" in options and isinstance(options["choices"], str):
             options["choices"] = _CHOICES[options["choices"]]
         yield argument(name, options.pop("help", "").format(**_NAMED) or None, **options)
