@@ -1,27 +1,19 @@
-"""What the commands share: their parser and arguments, progress bars, and how results are shown."""
+"""What the commands share: their parser, arguments of several of them, progress bars, and how results are shown."""
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.benchmarks.longmemeval import histories
-from eval.fetching.fetch import SOURCES
-from eval.play.execute import ENGINES
-from eval.play.systems import registry
-from eval.reporting.exports import FORMATS
 from eval.runs.experiment import HALVES
-from eval.speed.synthetic import Size
 from eval.types import Watch
-from memory import read_table
-from memory.cli.program import Argument, Arguments, Commands, Run, argument, flag, positive_number, print_error
+from memory.cli.program import Arguments, Commands, argument, flag, number, path, print_error
 from memory.errors import MemoirError
 from memory.formatting import to_json_values
 
@@ -30,63 +22,15 @@ COMMANDS = Commands(
     argparse.ArgumentParser(prog="python -m eval", description="Measure how good the memory is, on benchmarks."), JSON
 )
 
-SHARES = ",".join(f"{source}={share}" for source, share in histories.SHARES.items())
-
-
-def _read_sizes(text: str) -> tuple[int, ...]:
-    return tuple(positive_number(part.strip()) for part in text.split(","))
-
-
-def _read_size(text: str) -> Size:
-    personas, _, memories = text.partition("x")
-    return Size(positive_number(personas), positive_number(memories))
-
-
-_ARGUMENTS = read_table(__file__, "commands.toml")
-_KINDS: Mapping[str, dict[str, Any]] = {
-    "text": {},
-    "number": {"type": positive_number, "metavar": "N"},
-    "integer": {"type": int},
-    "score": {"type": int, "choices": range(11), "metavar": "N"},
-    "file": {"type": Path, "metavar": "FILE"},
-    "flag": {"action": "store_true"},
-    "list": {"action": "append", "default": []},
-    "sizes": {"type": _read_sizes, "metavar": "N,N"},
-    "size": {"type": _read_size, "metavar": "PxN"},
-}
-_CHOICES: Mapping[str, Collection[str]] = {
-    "benchmarks": BENCHMARKS,
-    "trained": ["perltqa"],
-    "sources": SOURCES,
-    "presets": PRESETS,
-    "halves": HALVES,
-    "engines": ENGINES,
-    "formats": FORMATS,
-}
-_NAMED = {
-    "systems": ", ".join(registry.names()),
-    "formats": "; ".join(f"{name}: {found.about}" for name, found in FORMATS.items()),
-    "shares": SHARES,
-}
-"""What helps name that is listed elsewhere."""
-
 SECONDS_BETWEEN_LINES = 30.0
 """How often progress is told where the output is not a terminal."""
 
-
-def arguments_of(command: str) -> Iterator[Argument]:
-    """The arguments of a command, or of a group of commands, as commands.toml has them."""
-    for name, own in _ARGUMENTS[command].items():
-        options = dict(_ARGUMENTS["shared"][name] if own is True else own)
-        options = _KINDS[options.pop("kind", "text")] | options
-        if "choices" in options and isinstance(options["choices"], str):
-            options["choices"] = _CHOICES[options["choices"]]
-        yield argument(name, options.pop("help", "").format(**_NAMED) or None, **options)
-
-
-def command(name: str) -> Callable[[Run], Run]:
-    """Make the decorated function a command with its arguments."""
-    return COMMANDS.add(name, *arguments_of(name))
+DATA = path("--data", "its file or folder, if not in Memoir's own data folder")
+LIMIT = number("--limit", "ask the first N probes only")
+SAMPLE = number("--sample", "ask N probes, drawn over histories and kinds of question")
+HALF = argument("--half", "ask the half that tunes, or the half that reports; default: both", choices=HALVES)
+JOBS = number("--jobs", "processes; they do not change the results", default=1)
+WRITE = path("--write", "put the table between its marks in this file")
 
 
 def show(arguments: Arguments, value: object, text: str) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 from tabulate import tabulate
 
-from eval.benchmarks import PRESETS
+from eval.benchmarks import BENCHMARKS, PRESETS
 from eval.benchmarks.longmemeval.metrics import read_labels
-from eval.cli.output import COMMANDS, JSON, arguments_of, command, progress_bars, show
+from eval.cli.output import COMMANDS, DATA, HALF, JOBS, JSON, LIMIT, SAMPLE, progress_bars, show
+from eval.play.execute import ENGINES
 from eval.play.systems import registry
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
@@ -20,12 +21,38 @@ from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import Experiment, RunRequest, changed_settings, combinations, with_settings
 from eval.runs.run import Run
 from graph.models.registry import chat_model, is_named
-from memory.cli.program import Arguments, print_error
+from memory.cli.program import Arguments, argument, flag, number, path, print_error
 from memory.errors import MemoirError
 from memory.formatting import to_json_values
 
+RUN = argument("run")
+SET = argument("--set", "change a setting", action="append", default=[], metavar="NAME=VALUE", dest="settings")
 
-@command("run")
+ENGINE_HELP = "where they run: on this machine, or on the Ray cluster at RAY_ADDRESS"
+FORMAT_HELP = "; ".join(f"{name}: {found.about}" for name, found in exports.FORMATS.items())
+SYSTEM_HELP = f"the memory to test, several times for a table: {', '.join(registry.names())}, or http://ADDRESS"
+MODEL_HELP = "as openai:gpt-4o-mini, or http://127.0.0.1:8000/v1#name"
+
+
+@COMMANDS.add(
+    "run",
+    argument("benchmark", "the benchmark's name", choices=BENCHMARKS),
+    DATA,
+    LIMIT,
+    SAMPLE,
+    argument("--only", "play this history only", action="append", default=[], metavar="HISTORY"),
+    argument("--reader", "the reader; none measures classification and retrieval alone", metavar="READER"),
+    SET,
+    argument("--sweep", "run every combination", action="append", default=[], metavar="NAME=V,V"),
+    argument("--system", SYSTEM_HELP, action="append", default=[], metavar="NAME", dest="systems"),
+    argument("--preset", "run the rows of a paper's table", choices=PRESETS, metavar="NAME"),
+    HALF,
+    JOBS,
+    argument("--engine", ENGINE_HELP, choices=ENGINES, default="local"),
+    argument("--judge", "let this chat model judge the answers", metavar="MODEL"),
+    flag("--afresh", "start a new run instead of resuming an unfinished one"),
+    flag("--cold", "use no cached embeddings"),
+)
 def run(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run a benchmark and score it; an unfinished run is resumed."""
     reader = [f"reader={arguments.reader}"] if arguments.reader else []
@@ -96,7 +123,11 @@ def _judge_run(evaluator: Evaluator, judged: Run, model: str) -> None:
     print_error(f"judged by {model}: {to_json_values(spent)}")
 
 
-@command("report")
+@COMMANDS.add(
+    "report",
+    argument("run", "its name or the start of it; the newest by default", nargs="?", default="last"),
+    flag("--csv", "print one row for each figure"),
+)
 def show_report(arguments: Arguments, evaluator: Evaluator) -> None:
     """Show a run's report."""
     reported = evaluator.runs.get(arguments.run)
@@ -106,7 +137,12 @@ def show_report(arguments: Arguments, evaluator: Evaluator) -> None:
         _show_report(arguments, reported)
 
 
-@command("compare")
+@COMMANDS.add(
+    "compare",
+    argument("first"),
+    argument("others", nargs="+", metavar="other"),
+    flag("--csv", "print one row for each figure of each run, with its difference from the first"),
+)
 def compare(arguments: Arguments, evaluator: Evaluator) -> None:
     """Compare two runs, probe by probe, or the figures of several with those of the first."""
     first, *others = (evaluator.runs.get(name) for name in (arguments.first, *arguments.others))
@@ -121,7 +157,7 @@ def compare(arguments: Arguments, evaluator: Evaluator) -> None:
         show(arguments, comparison, comparing.comparison_markdown(comparison))
 
 
-@command("read")
+@COMMANDS.add("read", RUN, SET, JOBS)
 def read_again(arguments: Arguments, evaluator: Evaluator) -> None:
     """Answer a run's questions again from what its reader got, with other settings of reading; nothing is searched."""
     before = evaluator.runs.get(arguments.run)
@@ -133,7 +169,12 @@ def read_again(arguments: Arguments, evaluator: Evaluator) -> None:
     _show_report(arguments, done)
 
 
-@command("judge")
+@COMMANDS.add(
+    "judge",
+    RUN,
+    argument("model", MODEL_HELP, nargs="?"),
+    path("--labels", "the file that LongMemEval's evaluate_qa.py wrote"),
+)
 def judge(arguments: Arguments, evaluator: Evaluator) -> None:
     """Let a chat model judge a run's answers, or read verdicts of LongMemEval's script."""
     judged = evaluator.runs.get(arguments.run)
@@ -147,7 +188,7 @@ def judge(arguments: Arguments, evaluator: Evaluator) -> None:
     _show_report(arguments, judged)
 
 
-@command("list")
+@COMMANDS.add("list")
 def list_runs(arguments: Arguments, evaluator: Evaluator) -> None:
     """List the runs, newest first."""
     values, rows = [], []
@@ -159,7 +200,12 @@ def list_runs(arguments: Arguments, evaluator: Evaluator) -> None:
     show(arguments, {"runs": values}, table if rows else "no runs yet")
 
 
-@command("export")
+@COMMANDS.add(
+    "export",
+    RUN,
+    argument("file", type=Path),
+    argument("--format", FORMAT_HELP, choices=exports.FORMATS, default="", metavar="FORMAT"),
+)
 def export_run(arguments: Arguments, evaluator: Evaluator) -> None:
     """Write a run's answers or rankings as other programs read them."""
     name, written = exports.write(evaluator.runs.get(arguments.run), arguments.file, arguments.format)
@@ -167,7 +213,7 @@ def export_run(arguments: Arguments, evaluator: Evaluator) -> None:
     show(arguments, {"written": written, "format": name}, f"wrote {written} lines to {arguments.file}, {about}")
 
 
-@command("delete")
+@COMMANDS.add("delete", RUN)
 def delete_run(arguments: Arguments, evaluator: Evaluator) -> None:
     """Delete a run."""
     deleted = evaluator.runs.get(arguments.run)
@@ -180,11 +226,17 @@ RATE = COMMANDS.add_group(
     "Rate replies of runs, by people or by a chat model.",
     "Rate replies of runs, by people or by a chat model, without showing whose they are.",
     JSON,
-    *arguments_of("rate"),
+    argument("run", "runs of one benchmark; what all of them replied to is rated", nargs="+"),
+    flag("--reference", "rate the benchmark's own replies, too"),
 )
 
 
-@RATE.add("sheet", *arguments_of("rate sheet"))
+@RATE.add(
+    "sheet",
+    path("--out", "the sheet to write", dest="file", required=True),
+    number("--limit", "of N questions only, chosen at random"),
+    argument("--seed", "seed of the order", type=int, default=0),
+)
 def write_sheet(arguments: Arguments, evaluator: Evaluator) -> None:
     """Write a sheet to fill in: a CSV file with a line for each reply."""
     lines = sheet.empty(_replies(arguments, evaluator), seed=arguments.seed, limit=arguments.limit)
@@ -197,7 +249,12 @@ def write_sheet(arguments: Arguments, evaluator: Evaluator) -> None:
     show(arguments, {"replies": len(lines), "file": arguments.file}, text)
 
 
-@RATE.add("judge", *arguments_of("rate judge"))
+@RATE.add(
+    "judge",
+    path("--sheet", "a sheet of these runs", required=True),
+    argument("--model", MODEL_HELP, required=True),
+    path("--out", "the filled sheet to write", dest="file", required=True),
+)
 def let_model_rate(arguments: Arguments, evaluator: Evaluator) -> None:
     """Let a chat model fill a sheet in."""
     sheet.check_is_new(arguments.file)
@@ -214,7 +271,7 @@ def let_model_rate(arguments: Arguments, evaluator: Evaluator) -> None:
     show(arguments, {"rated": len(given), **asdict(counts)}, text)
 
 
-@RATE.add("read", *arguments_of("rate read"))
+@RATE.add("read", path("--sheet", "a filled sheet; its rater is called like it", action="append", required=True))
 def read_sheets(arguments: Arguments, evaluator: Evaluator) -> None:
     """Read sheets that were filled in, each by one rater."""
     replies = _replies(arguments, evaluator)

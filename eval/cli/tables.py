@@ -4,20 +4,20 @@ from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from eval.benchmarks import PRESETS
-from eval.cli.output import command, progress_bars, show, show_table
+from eval.benchmarks import BENCHMARKS, PRESETS
+from eval.cli.output import COMMANDS, DATA, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
 from eval.reporting import results
 from eval.reporting.render import fill_in, markdown_table
 from eval.reporting.tuning import measure as tuning
 from eval.runs.evaluator import Evaluator
 from eval.settings import settings_rows
 from eval.speed import measure, turn
-from eval.speed.synthetic import Life
-from memory.cli.program import Arguments
+from eval.speed.synthetic import Life, Size
+from memory.cli.program import Arguments, argument, flag, number, positive_number
 from memory.embedding.embedder import Embedder
 
 
-@command("results")
+@COMMANDS.add("results", HALF, JOBS, WRITE)
 def measure_results(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark whose files are here, and print one table."""
     with progress_bars("probe") as watch:
@@ -26,7 +26,7 @@ def measure_results(arguments: Arguments, evaluator: Evaluator) -> None:
     show_table(arguments, "results", value, results.results_to_markdown(done))
 
 
-@command("encoders")
+@COMMANDS.add("encoders", JOBS, WRITE)
 def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark with each packaged encoder, without a reader."""
     with progress_bars("probe") as watch:
@@ -35,7 +35,15 @@ def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
     show_table(arguments, "encoders", value, results.encoders_to_markdown(done))
 
 
-@command("papers")
+@COMMANDS.add(
+    "papers",
+    argument("benchmark", "of these benchmarks only", nargs="*"),
+    argument("--model", "run those that need a chat model instead, with this", default="", metavar="NAME"),
+    DATA,
+    LIMIT,
+    JOBS,
+    WRITE,
+)
 def measure_papers(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run the rows of the papers' tables that need no chat model."""
     model, how = arguments.model, {name: getattr(arguments, name) for name in ("limit", "data", "jobs")}
@@ -45,7 +53,7 @@ def measure_papers(arguments: Arguments, evaluator: Evaluator) -> None:
     show_table(arguments, "papers", value, results.papers_to_markdown(done, model, arguments.limit))
 
 
-@command("tune")
+@COMMANDS.add("tune", JOBS, WRITE, number("--limit", "ask the first N probes of each half only"))
 def measure_tuning(arguments: Arguments, evaluator: Evaluator) -> None:
     """Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."""
     with progress_bars("setting") as watch:
@@ -53,7 +61,7 @@ def measure_tuning(arguments: Arguments, evaluator: Evaluator) -> None:
     show_table(arguments, "tune", found, tuning.to_markdown(found))
 
 
-@command("settings")
+@COMMANDS.add("settings", WRITE)
 def show_settings(arguments: Arguments, evaluator: Evaluator) -> None:
     """List every setting with its default and meaning."""
     rows = settings_rows()
@@ -61,7 +69,7 @@ def show_settings(arguments: Arguments, evaluator: Evaluator) -> None:
     show_table(arguments, "settings", {"settings": rows}, table)
 
 
-@command("presets")
+@COMMANDS.add("presets", argument("benchmark", "of this benchmark only", nargs="?", choices=BENCHMARKS))
 def list_presets(arguments: Arguments, evaluator: Evaluator) -> None:
     """List the papers' tables that can be run by name."""
     wanted = {name: preset for name, preset in PRESETS.items() if arguments.benchmark in (None, preset.benchmark)}
@@ -69,7 +77,24 @@ def list_presets(arguments: Arguments, evaluator: Evaluator) -> None:
     show(arguments, {"presets": wanted}, text)
 
 
-@command("bench")
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(positive_number(part.strip()) for part in text.split(","))
+
+
+def _size(text: str) -> Size:
+    personas, _, memories = text.partition("x")
+    return Size(positive_number(personas), positive_number(memories))
+
+
+@COMMANDS.add(
+    "bench",
+    argument("--sizes", "memories", type=_sizes, default=(10_000, 100_000, 1_000_000), metavar="N,N"),
+    argument("--personas", "personas x memories each", type=_size, default=Size(1000, 1000), metavar="PxN"),
+    number("--questions", "questions at each size", default=100),
+    argument("--seed", "seed of the synthetic conversations", type=int, default=0),
+    argument("--folder", "keep the banks in this folder, and reuse those that are there", type=Path),
+    WRITE,
+)
 def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> None:
     """Measure speed, memory and exactness at growing sizes."""
     embedder = Embedder(evaluator.settings.embedding_model)
@@ -81,7 +106,13 @@ def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> None:
     show_table(arguments, "bench", value, measure.to_markdown(figures))
 
 
-@command("bench-turn")
+@COMMANDS.add(
+    "bench-turn",
+    number("--memories", "memories in the bank", default=10_000),
+    number("--turns", "turns to measure", default=100),
+    flag("--no-app", "do not start the app"),
+    WRITE,
+)
 def measure_turn(arguments: Arguments, evaluator: Evaluator) -> None:
     """Measure a chat turn, the app's start and its idle memory."""
     figures = turn.chat_turns(evaluator.settings, arguments.memories, arguments.turns)
