@@ -15,9 +15,9 @@ from eval.metrics.answers import verdict
 from eval.metrics.evidence import Scoring
 from eval.metrics.scores import score
 from eval.play import memory_under_test
+from eval.play.ids import RANKED, trim_ranking
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import Models
-from eval.play.prediction import RANKED, trim_ranking
 from eval.play.session_rewriter import SessionRewriter
 from eval.runs.evaluator import resolved
 from eval.runs.experiment import Experiment, with_settings

@@ -12,7 +12,7 @@ from eval.__main__ import main
 from eval.benchmarks import NEEDS, PRESETS
 from eval.benchmarks.perltqa import training
 from eval.benchmarks.perltqa.adapter import SIZES, labelled_questions, load, split
-from eval.play.understanding import RECORD, TrainedKinds
+from eval.play.models import RECORD, TrainedKinds
 from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
 from memory.embedding import minilm

@@ -25,7 +25,7 @@ from eval.reporting.tuning.choice import (
     trials,
     with_constants,
 )
-from eval.reporting.tuning.players import Player
+from eval.reporting.tuning.measure import Player
 from eval.runs.evaluator import OWN_FILES, Evaluator
 from eval.runs.experiment import HALVES, Experiment, RunRequest, evidence_session, half_of, in_half, with_settings
 from eval.settings import EvalSettings

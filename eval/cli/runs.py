@@ -1,6 +1,6 @@
 """Run benchmarks; show, judge, rate, export and delete runs."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -61,39 +61,39 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
         chat_model(judge_name)  # an unknown name must stop the command before anything is asked
     for name in arguments.systems:
         registry.check(name, has_model=is_named(base.pipeline.model))
-    if len(arguments.systems) > 1 and not (arguments.preset or arguments.sweep):
-        systems = [(name, replace(base, system=name)) for name in dict.fromkeys(arguments.systems)]
-        compared = comparing.side_by_side(_run_rows(arguments, evaluator, systems))
-        show(arguments, compared[0], comparing.side_by_side_markdown(*compared))
+    systems = list(dict.fromkeys(arguments.systems)) or [base.system]
+    is_alone, base = len(systems) == 1, replace(base, system=systems[0])
+    if not arguments.preset and not arguments.sweep:
+        if is_alone:
+            _show_report(arguments, *_run_rows(arguments, evaluator, {arguments.benchmark: base}).values())
+        else:
+            rows = {name: replace(base, system=name) for name in systems}
+            _show_side_by_side(arguments, _run_rows(arguments, evaluator, rows))
         return
-    if len(arguments.systems) > 1:
+    if not is_alone:
         raise MemoirError(
             "a sweep or a paper's table takes one --system; sweep over several: --sweep system=memoir,bm25"
         )
-    base = replace(base, system=arguments.systems[0]) if arguments.systems else base
-    if not arguments.preset and not arguments.sweep:
-        _show_report(arguments, *_run_rows(arguments, evaluator, [(arguments.benchmark, base)]).values())
-        return
-    rows, preset = combinations(base, arguments.sweep), PRESETS.get(arguments.preset or "")
-    if preset:
+    if preset := PRESETS.get(arguments.preset or ""):
         if preset.benchmark != arguments.benchmark:
             raise MemoirError(f"{preset.name} is a table of {preset.benchmark}, not of {arguments.benchmark}")
         experiments, left_out = preset.experiments(base)
         for row in left_out:
             print_error(f"Skipped the row “{row.label}”: it needs {row.needs}.")
-        rows = iter(experiments.items())
-    reports = {label: report(done) for label, done in _run_rows(arguments, evaluator, rows).items()}
+    else:
+        experiments = dict(combinations(base, arguments.sweep))
+    reports = {label: report(done) for label, done in _run_rows(arguments, evaluator, experiments).items()}
     header, table = render.sweep_rows(reports, *(preset.columns if preset else ()))
     show(arguments, {"rows": reports}, "\n\n".join([render.narrow_tables(table, header), *render.rules(header)]))
 
 
-def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Iterable[tuple[str, Experiment]]) -> dict[str, Run]:
-    """Run rows, and let a judge see their answers if one is named; returns the run of each, in their order."""
+def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Mapping[str, Experiment]) -> dict[str, Run]:
+    """Run rows by their labels, and let a judge see their answers if one is named; returns the run of each."""
     names = ("data", "limit", "sample", "half", "jobs", "engine", "afresh", "cold")
     how: dict[str, Any] = {name: getattr(arguments, name) for name in names}
     requests = {
         label: RunRequest(arguments.benchmark, experiment=experiment, only=tuple(arguments.only), **how)
-        for label, experiment in rows
+        for label, experiment in rows.items()
     }
     with progress_bars("probe") as watch:
         runs = evaluator.run_rows(requests, watch)
@@ -108,6 +108,13 @@ def _run_rows(arguments: Arguments, evaluator: Evaluator, rows: Iterable[tuple[s
 def _show_report(arguments: Arguments, reported: Run) -> None:
     done = report(reported)
     show(arguments, done, render.to_markdown(done))
+
+
+def _show_side_by_side(arguments: Arguments, runs: Mapping[str, Run]) -> None:
+    reports, table, notes = comparing.side_by_side(runs)
+    header, first = ["", *reports], next(iter(reports.values()))
+    text = render.fill_in("systems.md", first=first, header=header, rows=table, notes=notes)
+    show(arguments, reports, text)
 
 
 def _judge_run(evaluator: Evaluator, judged: Run, model: str) -> None:
@@ -144,9 +151,7 @@ def compare(arguments: Arguments, evaluator: Evaluator) -> None:
     elif len(others) > 1:
         runs = (first, *others)
         systems = {str(run.spec.settings.get("system")): run for run in runs}
-        by_label = systems if len(systems) == len(runs) else {run.name: run for run in runs}
-        compared = comparing.side_by_side(by_label)
-        show(arguments, compared[0], comparing.side_by_side_markdown(*compared))
+        _show_side_by_side(arguments, systems if len(systems) == len(runs) else {run.name: run for run in runs})
     else:
         comparison = comparing.compare_runs(first, others[0])
         show(arguments, comparison, comparing.comparison_markdown(comparison))

@@ -1,7 +1,6 @@
 """Download, compile and generate benchmark files, and train models on them."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +14,7 @@ from eval.benchmarks.perltqa.generation import recipe as perltqa
 from eval.cli.output import COMMANDS, DATA, JSON, progress_bars, show
 from eval.fetching.fetch import SOURCES, fetch
 from eval.making.generation import Generation, read_prompts
-from eval.reporting.render import format_fraction
+from eval.reporting.render import fill_in
 from eval.runs.evaluator import Evaluator
 from graph.models.registry import chat_model
 from memory.cli.program import Argument, Arguments, argument, flag, number, path, print_error
@@ -129,15 +128,13 @@ def _add_recipe(benchmark: str, recipe: ModuleType, about: str, *options: Argume
             counts = recipe.generate(generation, *(given[name] for name in names if name not in PLANNED))
         for fault in generation.failed:
             print_error(f"{fault}. Run the same command again to try it again")
-        replies, left_out = sum(part["replies"] for part in generation.parts), generation.left_out()
-        made = ", ".join(f"{number} {kind}" for kind, number in counts.items())
-        reasons = "".join(f"\n  {number} {reason}" for reason, number in left_out.items())
-        text = (
-            f"{arguments.folder}: {made}, made from {replies} replies.\nLeft out:{reasons or ' nothing'}\n"
-            f"Run it: python -m eval run {benchmark} --data {arguments.folder}"
-        )
-        value = {"counts": counts, "replies": replies, "left_out": left_out, "failed": generation.failed}
-        show(arguments, value, text)
+        value = {
+            "counts": counts,
+            "replies": sum(part["replies"] for part in generation.parts),
+            "left_out": generation.left_out(),
+            "failed": generation.failed,
+        }
+        show(arguments, value, fill_in("generated.md", benchmark=benchmark, folder=arguments.folder, **value))
         return 1 if generation.failed else 0
 
     generate.__doc__ = about
@@ -196,19 +193,5 @@ def train_perltqa(arguments: Arguments, evaluator: Evaluator) -> None:
     given = {"instruction": arguments.instruction, "seed": arguments.seed}
     with progress_bars("batch") as watch:
         done = training.train(data, arguments.out, arguments.base, watch, **given)
-
-    def figures(values: Mapping[str, float]) -> str:
-        named = {"precision": "precision", "recall": "recall", "F1": "f1", "accuracy": "accuracy"}
-        return ", ".join(f"{name} {format_fraction(values[f'classification_{key}'])}" for name, key in named.items())
-
-    sizes = done.questions
-    text = (
-        f"trained {arguments.base} on {sizes['training']:,} questions; kept epoch {done.epoch} of {training.EPOCHS} by "
-        f"{sizes['validation']:,} validation questions\n"
-        f"validation: {figures(done.validation)}\n"
-        f"test, {sizes['test']:,} questions: {figures(done.test)}\n"
-        f"if all were of the most frequent kind: {figures(done.always)}\n"
-        f"Use it: python -m eval run perltqa --data {data} --preset perltqa-table-4 --set "
-        f"trained_classifier={arguments.out}"
-    )
+    text = fill_in("trained.md", done=done, base=arguments.base, out=arguments.out, data=data, epochs=training.EPOCHS)
     show(arguments, done, text)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from eval.benchmarks import BENCHMARKS, PRESETS
 from eval.cli.output import COMMANDS, DATA, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
 from eval.reporting import results
-from eval.reporting.render import markdown_table
+from eval.reporting.render import fill_in, markdown_table
 from eval.reporting.tuning import measure as tuning
 from eval.runs.evaluator import Evaluator
 from eval.settings import settings_rows
@@ -73,13 +73,8 @@ def show_settings(arguments: Arguments, evaluator: Evaluator) -> None:
 def list_presets(arguments: Arguments, evaluator: Evaluator) -> None:
     """List the papers' tables that can be run by name."""
     wanted = {name: preset for name, preset in PRESETS.items() if arguments.benchmark in (None, preset.benchmark)}
-    lines = []
-    for preset in wanted.values():
-        lines.append(f"{preset.name}: {preset.title} [{preset.benchmark}]")
-        for row in preset.rows:
-            needs = f" (needs {row.needs})" if row.needs else ""
-            lines.append(f"    {row.label}: {' '.join(row.settings) or 'default settings'}{needs}")
-    show(arguments, {"presets": wanted}, "\n".join(lines) or f"{arguments.benchmark} has no table")
+    text = fill_in("presets.md", presets=wanted.values(), benchmark=arguments.benchmark)
+    show(arguments, {"presets": wanted}, text)
 
 
 def _sizes(text: str) -> tuple[int, ...]:

@@ -5,15 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, sort_by_time_and_digest
-from eval.play.models import Models
-from eval.play.prediction import make_prediction
+from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, make_prediction, sort_by_time_and_digest
+from eval.play.models import Models, read_time_range
 from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import dont_know, show
 from eval.play.systems.contract import MEMOIR, MeteredChat
 from eval.play.systems.registry import open_system
-from eval.play.understanding import read_time_range
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
 from eval.runs.run import memories_read
 from eval.types import Costs, Gold, History, Prediction, Probe

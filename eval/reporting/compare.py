@@ -183,12 +183,6 @@ def side_by_side(runs: Mapping[str, Run]) -> tuple[Mapping[str, Report], Sequenc
     return reports, rows + [row for row in about if any(row[1:])], " ".join(notes)
 
 
-def side_by_side_markdown(reports: Mapping[str, Report], rows: Sequence[Sequence[str]], notes: str) -> str:
-    """The table of runs side by side, and what its rows mean."""
-    first, header = next(iter(reports.values())), ["", *reports]
-    return fill_in("systems.md", first=first, header=header, rows=rows, notes=notes)
-
-
 def _costs(report: Report) -> list[str]:
     """What a run cost, for each of `COSTS`; empty where it is not known."""
     known = {**report.timing, **{kind: n for kind, n in report.tokens.items() if n}}

@@ -81,6 +81,12 @@ def markdown_table(rows: Iterable[Iterable[object]], header: Sequence[str]) -> s
     return tabulate(rows, header, tablefmt="github", disable_numparse=True)
 
 
+def align(text: str) -> str:
+    """A table in Markdown from lines of cells, which begin and end with a bar, the first of them the header."""
+    header, *rows = ([cell.strip() for cell in line.strip()[1:-1].split("|")] for line in text.strip().splitlines())
+    return markdown_table(rows, header)
+
+
 def metric_rows(metrics: Mapping[str, Figure]) -> list[tuple[str, str, int]]:
     """One row for each figure."""
     return [(name, format_figure(figure), figure.n) for name, figure in metrics.items()]
@@ -182,10 +188,13 @@ _texts = Environment(
     auto_reload=False,
 )
 _texts.filters |= {
+    "align": align,
+    "figure": format_figure,
     "narrow": narrow_tables,
     "table": markdown_table,
     "fraction": lambda value: "" if value is None else format_fraction(value),
     "sentence": as_sentence,
+    "thousands": "{:,}".format,
 }
 _texts.globals |= {"INTERVALS": INTERVALS, "PUBLISHED_HEADER": PUBLISHED_HEADER, "rules": rules}
 _texts.globals |= {

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from eval.benchmarks import BENCHMARKS, Benchmark, Preset, at_cutoffs, expand, find, read_names
 from eval.play.execute import with_label
-from eval.reporting.render import fill_in, format_figure, format_fraction
+from eval.reporting.render import fill_in
 from eval.reporting.report import Report, report
 from eval.reporting.tuning.choice import FIGURES
 from eval.runs.evaluator import Evaluator, NoData
@@ -124,41 +124,21 @@ def _measure(
 
 def results_to_markdown(done: Measured) -> str:
     """The table, after a paragraph on where and when it was measured."""
-    rows = [row for line, reports in done for row in figure_rows(line, line.metrics, reports.values())]
-    return fill_in("results.md", done=done, rows=rows)
-
-
-def figure_rows(line: ResultLine, metrics: Iterable[str], reports: Iterable[Report]) -> list[list[str]]:
-    """A row for each metric that was measured: the line's title in the first, each report's figure, and its n."""
-    figures = [line.figures(each) for each in reports]
-    names = [name for name in metrics if name in figures[0]]
-    titles = [line.title, *[""] * len(names)]
-    return [
-        [title, name, *(format_figure(each[name]) for each in figures), str(figures[0][name].n)]
-        for title, name in zip(titles, names, strict=False)
-    ]
+    measured = [(line, line.figures(next(iter(reports.values())))) for line, reports in done]
+    names = [name for line, figures in measured for name in line.metrics if name in figures]
+    return fill_in("results.md", done=done, measured=measured, names=names)
 
 
 def encoders_to_markdown(compared: Measured) -> str:
     """The table, after a paragraph on where and when it was measured."""
-    rows = [
-        row
-        for line, reports in compared
-        for row in figure_rows(line, dict.fromkeys((*line.metrics, *FIGURES.get(line.benchmark, ()))), reports.values())
-    ]
-    values = [_values(compared, model) for model in compared[0][1]]
-    figures = "the mean over these lines of the figures by which constants are chosen (see `eval tune`)"
-    rows.append(["mean", figures, *(format_fraction(fmean(each)) for each in values), str(len(values[0]))])
-    return fill_in("encoders.md", done=compared, rows=rows)
-
-
-def _values(compared: Measured, model: str) -> list[float]:
-    """An encoder's value on each line that has one: the mean of the figures by which constants are chosen."""
-    return [
-        fmean(line.figures(reports[model])[name].value for name in FIGURES[line.benchmark])
-        for line, reports in compared
+    by_encoder = {line: [line.figures(each) for each in reports.values()] for line, reports in compared}
+    # The value of an encoder on a line: the mean of the figures by which constants are chosen.
+    means = [
+        [fmean(figures[name].value for name in FIGURES[line.benchmark]) for figures in of_line]
+        for line, of_line in by_encoder.items()
         if line.benchmark in FIGURES
     ]
+    return fill_in("encoders.md", done=compared, by_encoder=by_encoder, chosen_by=FIGURES, means=means)
 
 
 # --- the papers' tables

@@ -15,10 +15,10 @@ from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
 from eval.play.engines.ray_cluster import require_ray
 from eval.play.execute import execute, with_label
+from eval.play.models import read_record
 from eval.play.pooled import pool
 from eval.play.replay import count_asked
 from eval.play.systems import registry
-from eval.play.understanding import read_record
 from eval.runs.experiment import FOLDERS, Experiment, RunRequest, in_half, in_sample
 from eval.runs.run import Run, Runs, Spec, checksum, code_version, memories_read, versions
 from eval.settings import EvalSettings

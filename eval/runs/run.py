@@ -194,17 +194,15 @@ class Run:
             return
         with path.open("rb") as file:  # line by line: a large run's file has half a gigabyte
             for number, line in enumerate(file, start=1):
-                if line.endswith(b"\n"):  # what follows the last newline is half a line
-                    yield self._parse(f"{path}, line {number}", line, adapter)
-
-    def _parse(self, where: str, line: bytes, adapter: TypeAdapter[Line]) -> Line:
-        try:
-            return adapter.validate_json(line)
-        except ValidationError as fault:
-            raise UnknownRun(
-                f"{where}: {fault.errors()[0]['msg']}. Another version wrote it, or it was edited. Nothing was "
-                f"changed; delete the run with `python -m eval delete {self.name}`."
-            ) from fault
+                if not line.endswith(b"\n"):
+                    return  # what follows the last newline is half a line
+                try:
+                    yield adapter.validate_json(line)
+                except ValidationError as fault:
+                    raise UnknownRun(
+                        f"{path}, line {number}: {fault.errors()[0]['msg']}. Another version wrote it, or it was "
+                        f"edited. Nothing was changed; delete the run with `python -m eval delete {self.name}`."
+                    ) from fault
 
 
 def _key(sample: Sample) -> ProbeKey:

@@ -13,7 +13,7 @@ from statistics import median
 import numpy as np
 
 from eval.play.models import CachedEmbedder
-from eval.reporting.render import markdown_table
+from eval.reporting.render import fill_in
 from eval.runs.run import machine
 from eval.speed import references
 from eval.speed.asking import Asks, Measured, ask
@@ -238,19 +238,4 @@ def conditions() -> dict[str, str]:
 def to_markdown(figures: Sequence[SpeedFigure]) -> str:
     """One row for each measure, one column for each size, after a paragraph on where and how it was measured."""
     sizes = [*dict.fromkeys(f.size for f in figures if f.size != ANY), ANY]
-    rows: dict[str, dict[str, SpeedFigure]] = {}
-    for figure in figures:
-        rows.setdefault(f"{figure.measure} ({figure.unit})", {})[figure.size] = figure
-    table = []
-    for name, by_size in rows.items():
-        statistics = " / ".join(filter(None, next((f.values for f in by_size.values() if f.values), {})))
-        cells = {size: f.note or " / ".join(map(_number, f.values.values())) for size, f in by_size.items()}
-        counts = " / ".join(dict.fromkeys(f"{f.n:,}" for f in by_size.values() if f.n))
-        measured = f"{name}, {statistics}" if statistics else name
-        table.append([measured, *(cells.get(size, "") for size in sizes), counts])
-    return f"{'; '.join(conditions().values())}\n\n{markdown_table(table, ['measure', *sizes, 'n'])}"
-
-
-def _number(value: float) -> str:
-    """Three significant digits."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return fill_in("speed.md", figures=figures, sizes=sizes, conditions=conditions())

@@ -27,7 +27,7 @@ from memory.errors import MemoirError
 
 LAST_SESSION_K = 10
 """The largest k at the level of sessions. The authors print 5 and 10 (print_retrieval_metrics.py), and a prediction
-keeps no more of a ranking than these need (`eval.play.prediction.WIDENED`)."""
+keeps no more of a ranking than these need (`eval.play.ids.WIDENED`)."""
 
 
 def official_scores(sample: Sample, ks: Sequence[int]) -> Scores:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.benchmarks.perltqa.adapter import LabelledQuestion, labelled_questions
 from eval.metrics.confusion import classification, kind_cells
-from eval.play.understanding import KINDS, TrainedKinds, Training, question_digest
+from eval.play.models import KINDS, TrainedKinds, Training, question_digest
 from eval.types import Kind, Watch
 from memory.errors import MemoirError
 

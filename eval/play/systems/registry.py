@@ -6,7 +6,7 @@ from datetime import datetime
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 from pydantic import BaseModel
@@ -89,17 +89,11 @@ def versions(name: str) -> dict[str, str]:
 
 
 class _Reply(BaseModel):
+    found: tuple[Found, ...] = ()
+    answer: str | None = None
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    answer: str | None = None
-
-
-class _Results(_Reply):
-    found: tuple[Found, ...]
-
-
-Reply = TypeVar("Reply", bound=_Reply)
 
 
 class HttpSystem:
@@ -118,26 +112,28 @@ class HttpSystem:
     def __init__(self, address: str, chat: MeteredChat) -> None:
         self.address, self._chat = address.rstrip("/"), chat
         self._client = httpx.Client(timeout=TIMEOUT_SECONDS)
-        self._post("open", {}, _Reply)
+        self._post("open", {})
 
     def remember(self, session: Session) -> None:
         """Send a session."""
-        self._post("remember", asdict(session), _Reply)
+        self._post("remember", asdict(session))
 
     def search(self, question: str, as_of: datetime, k: int) -> Sequence[Found]:
         """Ask for the best k texts."""
-        return self._post("search", {"question": question, "as_of": as_of, "k": k}, _Results).found
+        return self._post("search", {"question": question, "as_of": as_of, "k": k}, needs="found").found
 
     def answer(self, question: str, as_of: datetime) -> str | None:
         """Ask for its own answer."""
-        return self._post("answer", {"question": question, "as_of": as_of}, _Reply).answer
+        return self._post("answer", {"question": question, "as_of": as_of}).answer
 
-    def _post(self, verb: str, body: dict[str, Any], form: type[Reply]) -> Reply:
+    def _post(self, verb: str, body: dict[str, Any], needs: str = "") -> _Reply:
         try:
             response = self._client.post(f"{self.address}/{verb}", json=to_json_values(body))
             is_missing = verb == "answer" and response.status_code == httpx.codes.NOT_FOUND
             content = {} if is_missing else response.raise_for_status().json()
-            reply = form.model_validate(content if isinstance(content, dict) else {})
+            reply = _Reply.model_validate(content if isinstance(content, dict) else {})
+            if needs and needs not in reply.model_fields_set:
+                raise ValueError(f"there is no {needs!r}")
         except (httpx.HTTPError, ValueError) as fault:
             raise MemoirError(
                 f"the memory system at {self.address}/{verb} did not answer with JSON as expected: {fault}. What was "

@@ -24,8 +24,7 @@ GRID: Mapping[str, Sequence[float]] = _FILE["grid"]
 FIGURES: Mapping[str, Sequence[str]] = _FILE["figures"]
 """The figures of each benchmark, of which a probe's value is the mean."""
 LABELS: Mapping[str, str] = _FILE["labels"]
-TEXT: str = _FILE["text"]["tuning"]
-"""What is said of a tuning."""
+"""What is off where a constant is, if its name does not say it."""
 
 PASSES = 4
 """Passes over all constants, if they do not settle before."""

@@ -1,22 +1,117 @@
-"""Leave one benchmark out: choose the constants on the tuning halves of all others, and report its reporting half."""
+"""Leave one benchmark out: choose the constants on the tuning halves of all others, and report its reporting half.
 
-from collections.abc import Mapping, Sequence
+Histories are played once, in several processes, and their retrieval is measured there under any constants.
+"""
+
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from statistics import fmean
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from eval.metrics.intervals import INTERVALS, TESTED, Difference, stars
-from eval.reporting.render import markdown_table
+from eval.benchmarks import find
+from eval.metrics.evidence import Scoring, score_evidence
+from eval.metrics.intervals import TESTED, Difference, stars
+from eval.play.engines.schedule import Processes
+from eval.play.memory_under_test import MemoryUnderTest
+from eval.play.models import load_models
+from eval.reporting.render import fill_in
 from eval.reporting.results import LINES, available
 from eval.reporting.tuning import choice
-from eval.reporting.tuning.choice import FIGURES, GRID, LABELS, Constants, ProbeValue, Trial
-from eval.reporting.tuning.players import Measurements, Part, play
+from eval.reporting.tuning.choice import FIGURES, GRID, LABELS, Constants, ProbeValue, Trial, Values, with_constants
 from eval.runs.evaluator import Evaluator
-from eval.runs.experiment import HALVES, RunRequest, with_settings
+from eval.runs.experiment import HALVES, Experiment, Half, RunRequest, with_settings
 from eval.runs.run import code_version, machine
-from eval.types import Watch
+from eval.types import Costs, History, Sample, Watch
 from memory.errors import MemoirError
+
+Part = tuple[str, Half]
+"""A benchmark's name, and one of its halves."""
+
+PartValues = dict[Part, list[ProbeValue]]
+Work = Sequence[tuple[Part, History]]
+
+
+class Player:
+    """Histories, each played once into a bank of its own as soon as it is first asked."""
+
+    def __init__(self, work: Work, experiment: Experiment, cache: Path) -> None:
+        self._work = work
+        self._experiment = experiment
+        self._models = load_models(experiment, cache)
+        self._folder = TemporaryDirectory(prefix="memoir-tune-")
+        self._memory = functools.cache(self._play)
+
+    def measure(self, constants: Constants, parts: Collection[Part]) -> PartValues:
+        """The values of every probe with evidence in these parts, in the order of the histories."""
+        experiment = with_constants(self._experiment, constants)
+        found: PartValues = {part: [] for part in parts}
+        for number, (part, history) in enumerate(self._work):
+            if part in found:
+                memory = self._memory(number)
+                memory.ask_as(experiment, Costs())
+                probes = (probe for probe in history.probes if probe.counted and probe.gold.evidence)
+                found[part] += _values(part[0], [Sample(probe, memory.ask(probe)) for probe in probes])
+        return found
+
+    def _play(self, number: int) -> MemoryUnderTest:
+        home, history = Path(self._folder.name) / str(number), self._work[number][1]
+        home.mkdir()
+        memory = MemoryUnderTest(home, history, self._experiment, self._models)
+        memory.remember(history.sessions, history.memories)
+        return memory
+
+
+def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
+    """The mean of those figures of the benchmark that each probe has."""
+    names = FIGURES[benchmark]
+    cutoffs = sorted({int(name.partition("@")[2]) for name in names})
+    scoring = Scoring(find(benchmark).scoring.level, tuple(cutoffs))
+    for sample, scores in zip(samples, score_evidence(samples, scoring), strict=True):
+        values = [value for name in names if (value := scores.get(name)) is not None]
+        if values:
+            yield ProbeValue(sample.prediction.history_id, sum(values) / len(values))
+
+
+class Measurements:
+    """What several players measured, by setting, so that none is measured twice."""
+
+    def __init__(self, players: Sequence[Callable[..., Future[PartValues]]]) -> None:
+        self._players = players
+        self.kept: dict[tuple[float, ...], PartValues] = defaultdict(dict)
+
+    def measure(self, parts: Collection[Part], constants: Constants) -> Values:
+        """The values of every probe with evidence in these parts, those of a benchmark's halves together."""
+        kept = self.kept[tuple(constants.values())]
+        if missing := [part for part in parts if part not in kept]:
+            try:
+                asked = [player("measure", constants, missing) for player in self._players]
+                found = [each.result() for each in asked]
+            except Processes.deaths:
+                raise MemoirError("A process that measured was killed, perhaps because memory ran out") from None
+            kept |= {part: list(chain.from_iterable(each[part] for each in found)) for part in missing}
+        together: dict[str, list[ProbeValue]] = defaultdict(list)
+        for part in parts:
+            together[part[0]].extend(kept[part])
+        return together
+
+
+@contextmanager
+def play(work: Work, experiment: Experiment, cache: Path, jobs: int) -> Iterator[Measurements]:
+    """Play these histories in so many processes, each of which gets about as many probes."""
+    ordered = sorted(work, key=lambda one: -len(one[1].probes)) if jobs > 1 else work
+    shares = [ordered[first::jobs] for first in range(min(jobs, len(ordered)))]
+    with Processes([experiment], cache, jobs) as processes:
+        yield Measurements([processes.start(Player, share, experiment, cache) for share in shares])
+
+
+# --- leaving one out
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,89 +190,10 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
     )
 
 
-# --- the tables
-
-
 def to_markdown(found: Tuning) -> str:
     """The left-out figures, the choices, and what each value of the grid gave."""
-    tables = {"left_out": _left_out(found.left_out), "without": _without(found.left_out)}
-    tables |= {"choices": _choices(found), "grid": _grid(found)}
-    said = {"figures": _figures(found), "agreement": _agreement(found), "intervals": INTERVALS, "tested": TESTED}
-    return choice.TEXT.format(found=found, today=date.today(), **said, **tables)
-
-
-def _figures(found: Tuning) -> str:
-    benchmarks: dict[tuple[str, ...], list[str]] = {}
-    for each in found.left_out:
-        benchmarks.setdefault(tuple(FIGURES[each.benchmark]), []).append(each.benchmark)
-    return "; ".join(f"{' and '.join(names)} ({', '.join(of)})" for names, of in benchmarks.items())
-
-
-def _left_out(left_out: Sequence[Holdout]) -> str:
-    rows, values = [], []
-    for each in left_out:
-        lost, gained, numbers = each.lost, each.gained, map(str, (each.lost.n, each.lost.histories, each.tuning))
-        points = [_points(lost.value_b), _points(lost.value_a), _change(lost), _points(gained.value_a), _change(gained)]
-        rows.append([each.benchmark, *numbers, *points])
-        values.append([lost.value_b, lost.value_a, lost.difference, gained.value_a, gained.difference])
-    means = map(fmean, zip(*values, strict=True))
-    mean = [f"{100 * value:{sign}.1f}" for value, sign in zip(means, ("", "", "+", "", "+"), strict=True)]
-    header = ["left out", "n", "histories", "n tuning", "left-out", "in view", "change", "of a chat", "change"]
-    return markdown_table([*rows, ["mean", "", "", "", *mean]], header)
-
-
-def _without(left_out: Sequence[Holdout]) -> str:
-    changes = {(name, each.benchmark): change for each in left_out for name, change in each.without.items()}
-    starred = stars({at: change.p for at, change in changes.items()})
-    cells = {at: _change(change, starred[at]) for at, change in changes.items()}
-    benchmarks = [each.benchmark for each in left_out]
-    rows = [
-        [f"no {LABELS.get(name, _short(name))}", *(cells.get((name, benchmark), "off") for benchmark in benchmarks)]
-        for name in GRID
-    ]
-    return markdown_table(rows, ["", *benchmarks])
-
-
-def _choices(found: Tuning) -> str:
-    choices = {
-        **{f"without {each.benchmark}": each.constants for each in found.left_out},
-        "everything in view": found.in_view,
-        "of a chat": found.today,
-    }
-    return markdown_table([[label, *map(_value, c.values())] for label, c in choices.items()], ["", *map(_short, GRID)])
-
-
-def _agreement(found: Tuning) -> str:
-    """Which factors every choice leaves off, and which constants every choice has the same."""
-    choices: list[Constants] = [each.constants for each in found.left_out]
-    same = {name: values[0] for name in GRID if len(set(values := [c[name] for c in choices])) == 1}
-    off = [_short(name) for name, value in same.items() if value == GRID[name][0]]
-    others = [f"{_short(name)} {_value(value)}" for name, value in same.items() if value != GRID[name][0]]
-    return f"Off in all left-out choices: {', '.join(off) or 'none'}; the same in all: {', '.join(others) or 'none'}."
-
-
-def _grid(found: Tuning) -> str:
-    benchmarks = [each.benchmark for each in found.left_out]
-    rows = []
-    for trial in found.trials:
-        chosen = trial.value == found.in_view[trial.name]
-        change = "+" if chosen else f"{100 * trial.change:+.2f} ± {100 * trial.error:.2f}"
-        figures = [_points(trial.figures[benchmark]) for benchmark in benchmarks]
-        rows.append([_short(trial.name), _value(trial.value), _points(trial.figure), change, *figures])
-    return markdown_table(rows, ["constant", "value", "mean", "change", *benchmarks])
-
-
-def _points(figure: float) -> str:
-    return f"{100 * figure:.1f}"
-
-
-def _change(change: Difference, star: str = "") -> str:
-    return f"{100 * change.difference:+.1f}{star} [{100 * change.low:+.1f}, {100 * change.high:+.1f}]"
-
-
-def _short(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
-def _value(value: float) -> str:
-    return {False: "off", True: "on"}[value] if isinstance(value, bool) else f"{value:g}"
+    p_values = {(name, each.benchmark): change.p for each in found.left_out for name, change in each.without.items()}
+    chosen = {name: {each.constants[name] for each in found.left_out} for name in GRID}
+    same = {name: min(values) for name, values in chosen.items() if len(values) == 1}
+    tables = {"grid": GRID, "labels": LABELS, "figures": FIGURES, "stars": stars(p_values), "same": same}
+    return fill_in("tuning.md", found=found, today=date.today(), tested=TESTED, **tables)
