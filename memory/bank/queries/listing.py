@@ -1,24 +1,31 @@
-"""List a persona's facts, people and events in groups: each once, and only what can be understood on its own.
+"""List and count what a persona knows, for the Memory tab.
 
-The bank keeps more than a person wants to read: what an import states and a conversation repeats, sentences that mean
-nothing without the one before them, summaries, and what was retracted. All of it stays searchable.
+The list has facts, people and events in groups: each once, and only what can be understood on its own. The bank keeps
+more than a person wants to read: what an import states and a conversation repeats, sentences that mean nothing without
+the one before them, summaries, and what was retracted. All of it stays searchable.
+
+For the plots SQLite does the counting: queries return rows by month, or up to a limit, never all of them.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
 
 from memory import named_queries, read_table
 from memory.bank import rows
 from memory.bank.bank import NEWEST_FIRST, Bank
 from memory.bank.queries.memories import IS_PLAN
+from memory.bank.queries.told import relationships
 from memory.bank.relations import YOU
 from memory.dates.english.tense import TIME_WORDS
 from memory.search.tokens import content, terms, words
-from memory.types import SEMANTIC, Memory, Store, TimeSpan
+from memory.types import SEMANTIC, Memory, Relation, Store, TimeSpan
 
 SQL = named_queries(__file__)
 
@@ -38,6 +45,15 @@ _BEGINS_WITH_PLACE, _DAY = (re.compile(pattern, re.IGNORECASE) for pattern in _W
 
 OTHER_KINDS = ("dialogue", "summary", "retracted")
 """What is not listed with the facts, people and events."""
+
+_NAMELESS = frozenset({"you", "user", "me", "i", "human", ""})
+"""Names that say only that it is the user who speaks."""
+
+FACTS, RELATIONS, PEOPLE = 30, 400, 40
+"""Facts and people that a plot has room for, and relations that are read for it."""
+
+Months = dict[str, dict[int, int]]
+"""For each kind, its counts by month; months are numbered from the year 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +186,58 @@ def _repeated(candidates: Iterable[_Candidate]) -> set[int]:
         for term in each.content:
             with_term[term].append(each)
     return repeated
+
+
+# --- for the plots
+
+
+@dataclass(frozen=True, slots=True)
+class Tie(Relation):
+    """A relation as a memory's `text` says it."""
+
+    text: str
+
+
+def count_by_month(bank: Bank, persona_id: int, *kinds: Store | Literal["session"]) -> Months:
+    """The number of sessions, or of memories of a store by the month in which they happened, were said or began."""
+    with bank.reading() as db:
+        counts = db.conn.execute(SQL["by_month"], {"persona": persona_id}).fetchall()
+    counted: Months = {kind: {} for kind in kinds}
+    for kind, month, n in counts:
+        if month and kind in counted:
+            counted[kind][int(month[:4]) * 12 + int(month[5:7]) - 1] = n
+    return counted
+
+
+def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:
+    """The facts with a known beginning: those that ended first, then the newest."""
+    return bank.read_memories(SQL["dated_facts"], {"persona": persona_id, "limit": FACTS})
+
+
+def relations(bank: Bank, persona_id: int, as_of: datetime) -> tuple[str, list[Tie]]:
+    """The user's name, and the relationships at a moment, by the memories that held then, of the `PEOPLE` with most.
+
+    The name is the one that the user told, or else under which they speak; `YOU` if neither is known. Whatever they are
+    called in the relationships, they are one person. One without a head is of the person whom most of the others are
+    about, or else of the persona.
+    """
+    with bank.reading() as db:
+        speakers = [name for (name,) in db.conn.execute(SQL["user_speakers"], (persona_id,))]
+        values = {"persona": persona_id, "user": json.dumps([YOU, *speakers])}
+        names = [*(name for (name,) in db.conn.execute(SQL["name_told"], values)), *speakers]
+    user = next((name for name in names if name.casefold() not in _NAMELESS), YOU)
+    same = dict.fromkeys([YOU, user, user.split()[0], *speakers], user)
+    stated = [
+        Tie(same.get(each.head, each.head), each.name, same.get(each.tail, each.tail), memory.text)
+        for memory in relationships(bank, persona_id, as_of, RELATIONS)
+        if (each := memory.relation)
+    ]
+    heads = Counter(tie.head for tie in stated if tie.head).most_common(1)
+    middle = heads[0][0] if heads else bank.persona(persona_id).name
+    known: dict[tuple[str, str], Tie] = {}
+    for tie in (replace(tie, head=tie.head or middle) for tie in stated):
+        if tie.tail != tie.head:
+            known.setdefault((tie.tail, tie.head), tie)
+    ties = Counter(name for pair in known for name in pair)
+    shown = {name for name, _ in ties.most_common(PEOPLE)}
+    return user, [tie for tie in known.values() if tie.tail in shown and tie.head in shown]
