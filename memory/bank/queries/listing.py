@@ -7,8 +7,6 @@ the one before them, summaries, and what was retracted. All of it stays searchab
 For the plots SQLite does the counting: queries return rows by month, or up to a limit, never all of them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict
@@ -61,22 +59,11 @@ class _Candidate:
     """A memory that may be listed: what it says as a set of terms, and when it holds or happened."""
 
     id: int
-    store: Store
-    content: frozenset[str]
+    is_fact: bool
     negated: bool
+    content: frozenset[str]
     start: str
     end: str
-
-    def repeats(self, other: _Candidate) -> bool:
-        """Whether the other says all that this says, of an overlapping time."""
-        return (
-            self.negated == other.negated
-            and len(self.content) >= MIN_CONTENT
-            and self.content <= other.content
-            and (self.store in SEMANTIC) == (other.store in SEMANTIC)
-            and self.start < other.end
-            and other.start < self.end
-        )
 
 
 def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> dict[int, str]:
@@ -90,7 +77,7 @@ def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -
     with bank.reading() as db:
         found = list(db.query(query, {**_values(persona_id, during), "at": now}))
     kept = [row for row in found if row["pinned"] or _is_understandable(row)]
-    repeated = _repeated(_candidate(row) for row in kept if not row["pinned"])
+    repeated = _repeated(row for row in kept if not row["pinned"])
     groups = {row["id"]: group_of(row) for row in kept if row["inside"] and row["id"] not in repeated}
 
     def place(row: rows.Row) -> tuple[bool, int, bool, str]:
@@ -160,31 +147,31 @@ def _refers_back(sentence: str) -> bool:
 
 
 def _candidate(row: rows.Row) -> _Candidate:
-    fact = row["store"] in SEMANTIC
+    is_fact = row["store"] in SEMANTIC
     said = words(row["text"])
     # A fact learned from a chat leaves out whose it is ("Lives in Porto"); an event is told in the first person.
-    told = content(f"{row['speaker']} {row['text']}") if fact else content(_DAY.sub("", row["text"])) - _CALENDAR
-    start, end = ("valid_from", "valid_to") if fact else ("event_start", "event_end")
-    since = row[start] or ("" if fact else row["said_at"] or "")
+    told = content(f"{row['speaker']} {row['text']}") if is_fact else content(_DAY.sub("", row["text"])) - _CALENDAR
+    start, end = ("valid_from", "valid_to") if is_fact else ("event_start", "event_end")
+    since = row[start] or ("" if is_fact else row["said_at"] or "")
     negated = any(word in _NEGATIONS or word.endswith("n't") for word in said)
-    return _Candidate(row["id"], row["store"], told, negated, since, row[end] or "9")
+    return _Candidate(row["id"], is_fact, negated, told, since, row[end] or "9")
 
 
-def _repeated(candidates: Iterable[_Candidate]) -> set[int]:
-    """The ids of those that say nothing that another does not say."""
+def _repeated(found: Iterable[rows.Row]) -> set[int]:
+    """The ids of the rows that say nothing that another does not say, of an overlapping time."""
     # The fullest first: each is compared with those only that have its rarest term.
-    fullest = sorted(candidates, key=lambda each: (-len(each.content), each.id))
-    with_term: dict[str, list[_Candidate]] = defaultdict(list)
+    fullest = sorted(map(_candidate, found), key=lambda each: (-len(each.content), each.id))
+    with_term: dict[tuple[bool, bool, str], list[_Candidate]] = defaultdict(list)
     repeated: set[int] = set()
     for each in fullest:
-        if not each.content:
-            continue
-        rarest: Sequence[_Candidate] = min((with_term.get(term, ()) for term in each.content), key=len)
-        if any(each.repeats(other) for other in rarest):
+        keys = [(each.is_fact, each.negated, term) for term in each.content]
+        rarest: Sequence[_Candidate] = min((with_term.get(key, ()) for key in keys), key=len, default=())
+        overlapping = (other for other in rarest if each.start < other.end and other.start < each.end)
+        if len(keys) >= MIN_CONTENT and any(each.content <= other.content for other in overlapping):
             repeated.add(each.id)
             continue
-        for term in each.content:
-            with_term[term].append(each)
+        for key in keys:
+            with_term[key].append(each)
     return repeated
 
 
