@@ -56,7 +56,7 @@ def test_a_backup_made_on_the_screen_can_be_restored(screen: Screen, tmp_path: P
     screen.memory()
     screen.open("take")
     file = download(screen, "take-backup", "take-file", tmp_path, ".db")
-    assert backup.restore(Bank(tmp_path / "other.db"), file).summary.personas == 1
+    assert backup.restore(Bank(tmp_path / "other.db"), file)[0].personas == 1
 
 
 def test_what_mentions_a_word_is_shown_then_forgotten_to_the_last_byte(app: App, screen: Screen) -> None:

@@ -77,17 +77,17 @@ def test_a_backup_is_one_file_that_holds_what_the_bank_held(bank, kept, tmp_path
 
 def test_what_is_restored_is_what_was_and_what_was_there_is_kept_beside(bank, kept):
     tell(bank, "Later.", name="b")
-    done = restore(bank, kept)
+    summary, before = restore(bank, kept)
     assert texts(bank) == {"We painted the kitchen yellow."}
-    assert (done.summary.sessions, done.before) == (1, bank.path.with_name("bank.db.before-restore"))
-    assert texts(Bank(done.before)) == {"We painted the kitchen yellow.", "Later."}
-    assert restore(bank, done.before).before == bank.path.with_name("bank.db.before-restore-2")
+    assert (summary.sessions, before) == (1, bank.path.with_name("bank.db.before-restore"))
+    assert texts(Bank(before)) == {"We painted the kitchen yellow.", "Later."}
+    assert restore(bank, before)[1] == bank.path.with_name("bank.db.before-restore-2")
     assert "Later." in texts(bank)
 
 
 def test_a_bank_that_is_not_there_is_restored(tmp_path, kept):
     other = Bank(tmp_path / "elsewhere" / "bank.db")
-    assert restore(other, kept).before is None
+    assert restore(other, kept)[1] is None
     assert texts(other) == {"We painted the kitchen yellow."}
 
 
@@ -279,9 +279,9 @@ def test_a_restore_that_breaks_off_leaves_the_bank_as_it_was(bank, kept, monkeyp
 
 def test_a_damaged_bank_is_set_aside_and_replaced(bank, kept):
     bank.path.write_bytes(b"damaged " * 1000)
-    done = restore(bank, kept)
+    _, before = restore(bank, kept)
     assert texts(bank) == {"We painted the kitchen yellow."}
-    assert done.before.read_bytes() == b"damaged " * 1000
+    assert before.read_bytes() == b"damaged " * 1000
 
 
 def fail(*_, **__):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from graph.training import encoder
 from memory.embedding import bert, e5, minilm
-from memory.embedding.embedder import PACKAGED, Embedder, installed
+from memory.embedding.embedder import PACKAGED, Embedder, LibraryEncoder, installed
 from memory.embedding.networks import SentenceEncoder
 from memory.errors import MemoirError
 from support.tiny_models import made_up_encoder
@@ -68,7 +68,7 @@ def test_vectors_are_of_length_one(embedder):
 @pytest.mark.slow
 def test_vectors_of_minilm_are_near_those_of_the_library(small):
     ours = small.encode(TEXTS + ODD)
-    theirs = small.sentence_transformer().encode(TEXTS + ODD, normalize_embeddings=True)
+    theirs = LibraryEncoder(str(minilm.folder())).model.encode(TEXTS + ODD, normalize_embeddings=True)
     assert (ours * theirs).sum(axis=1).min() > 0.99
 
 
@@ -139,7 +139,7 @@ def test_a_question_and_a_document_stand_behind_the_prompts_of_a_model_that_has_
     made = Embedder(made_up_encoder(tmp_path, {"query": "query: ", document: "text: "}))
     assert np.array_equal(made.encode_query(TEXTS), made.encode([f"query: {text}" for text in TEXTS]))
     assert np.array_equal(made.encode_document(TEXTS), made.encode([f"text: {text}" for text in TEXTS]))
-    library = made.sentence_transformer()
+    library = made.load().model
     asked = library.encode_query(TEXTS, normalize_embeddings=True)
     told = library.encode(TEXTS, prompt_name=document, normalize_embeddings=True)
     assert np.allclose(made.encode_query(TEXTS), asked, atol=1e-5)

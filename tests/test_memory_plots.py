@@ -13,7 +13,7 @@ import pytest
 from graph.learning.plain_facts import facts
 from memory.bank import corrections
 from memory.bank.bank import Bank
-from memory.bank.queries import statistics
+from memory.bank.queries import listing
 from memory.ingest import ingest
 from memory.tab import plots
 from memory.types import MemoryDraft, Persona, PersonaDraft, Relation, SessionDraft, TimeSpan, TurnDraft
@@ -97,8 +97,8 @@ def test_ten_thousand_memories_over_forty_years_make_a_bounded_number_of_marks(b
     assert timeline is not None
     assert "one bar per year" in words
     assert sum(sum(trace.y) for trace in held.data) in range(9_750, 10_201)
-    assert marks(held) <= statistics.BINS * 5
-    assert marks(timeline) <= statistics.BINS * 2 + statistics.FACTS
+    assert marks(held) <= plots.BINS * 5
+    assert marks(timeline) <= plots.BINS * 2 + listing.FACTS
 
 
 def test_a_fact_is_drawn_for_as_long_as_it_was_true(bank: Bank, ana: Persona) -> None:
@@ -123,7 +123,7 @@ def test_relationships_are_those_at_the_given_moment(bank: Bank, ana: Persona) -
     bank.add_memories(ana.id, told)
 
     def known(at: datetime) -> set[tuple[str, str, str]]:
-        return {(r.tail, r.name, r.head) for r in statistics.relations(bank, ana.id, "Ana", at)}
+        return {(r.tail, r.name, r.head) for r in listing.relations(bank, ana.id, at)[1]}
 
     always = {("Leila", "younger sister", "Noor"), ("Tomas", "partner", "Noor")}
     assert known(may) == {*always, ("Graham Pell", "boss (was)", "Noor")}
@@ -150,7 +150,7 @@ def test_relationships_are_read_from_many_phrasings_and_never_guessed(
     bank: Bank, ana: Persona, text: str, known: tuple[str, str, str] | None
 ) -> None:
     bank.add_memories(ana.id, [MemoryDraft("relationship", text, speaker="Cy", said_at=NOW)])
-    found = [(r.tail, r.name, r.head) for r in statistics.relations(bank, ana.id, "Ana", NOW)]
+    found = [(r.tail, r.name, r.head) for r in listing.relations(bank, ana.id, NOW)[1]]
     assert found == ([known] if known else [])
 
 
@@ -165,8 +165,8 @@ def test_of_many_people_the_most_connected_are_drawn(bank: Bank, ana: Persona) -
     bank.add_memories(ana.id, [relation(f"{name} is Ana's friend.", NOW) for name in names])
     figure, words = plots.draw_people(bank, ana.id, NOW)
     assert figure is not None
-    assert len(figure.data[1].x) == statistics.PEOPLE - 1  # all but the one in the middle
-    assert words.startswith(f"{statistics.PEOPLE} names and {statistics.PEOPLE - 1} relationships")
+    assert len(figure.data[1].x) == listing.PEOPLE - 1  # all but the one in the middle
+    assert words.startswith(f"{listing.PEOPLE} names and {listing.PEOPLE - 1} relationships")
 
 
 def test_no_two_of_forty_people_share_a_place_and_each_has_a_row_to_be_read_on(bank: Bank, ana: Persona) -> None:
@@ -209,7 +209,7 @@ def test_the_user_is_one_person_under_whatever_name(bank: Bank, ana: Persona) ->
 def test_a_name_that_the_user_told_is_theirs(bank: Bank, ana: Persona) -> None:
     bank.add_memories(ana.id, facts("My name is Ana.", "Ana", NOW + timedelta(days=1)))
     bank.add_memories(ana.id, [*facts("My name is Zoe.", "You", NOW), *facts("My sister is called Eve.", "You", NOW)])
-    assert statistics.user_name(bank, ana.id) == "Zoe"
+    assert listing.relations(bank, ana.id, NOW)[0] == "Zoe"
     _, words = plots.draw_people(bank, ana.id, NOW)
     assert words == "2 names and 1 relationship on 20 November 2026: Eve, sister of Zoe."
 
@@ -227,7 +227,7 @@ def test_a_relation_that_comes_as_data_is_shown_whatever_the_words(bank: Bank, a
     bank.add_memories(ana.id, [MemoryDraft("relationship", "rents from him", said_at=NOW, relation=known)])
     (memory,) = bank.memories(ana.id)
     assert memory.relation == known
-    (tie,) = statistics.relations(bank, ana.id, "Ana", NOW)
+    (tie,) = listing.relations(bank, ana.id, NOW)[1]
     assert (tie.head, tie.name, tie.tail) == ("Ana", "landlord", "Mr Poe")
 
 

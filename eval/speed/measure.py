@@ -21,7 +21,8 @@ from eval.speed.references import REFERENCES, Corpus, Question, Ranking, Referen
 from eval.speed.synthetic import A_SESSION, BankOfSize, Life, Size, make_bank, sessions_of
 from eval.types import Watch
 from memory.bank.bank import Bank
-from memory.embedding.embedder import Embedder
+from memory.embedding import e5, minilm
+from memory.embedding.embedder import Embedder, LibraryEncoder
 from memory.search import tokens as lexical
 from memory.search.indexer import BATCH, embed_all
 from memory.search.scoring import SearchSettings
@@ -98,7 +99,9 @@ def measure(
 
 def _encoding(folder: Path, life: Life, embedder: Embedder) -> Iterator[SpeedFigure]:
     """Texts a second for the ways to encode the same texts, in turns, since the machine's speed drifts."""
-    plain, path = embedder.sentence_transformer(), folder / "encoding.db"
+    name = str(minilm.folder()) if embedder.model == minilm.NAME else embedder.model
+    plain = LibraryEncoder(name).model if name != e5.NAME else None  # its package has no such folder
+    path = folder / "encoding.db"
     path.unlink(missing_ok=True)
     bank = Bank(path)
     persona = bank.create_persona(PersonaDraft("Bench")).id

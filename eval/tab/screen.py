@@ -29,7 +29,7 @@ def look(name: str) -> dict[str, Any]:
 
 def table(name: str) -> gr.Dataframe:
     """Build a table, by the end of its id."""
-    return build_table(f"eval-{name}", **_SCREEN["tables"][name])
+    return build_table(f"eval-{name}", _SCREEN["tables"][name])
 
 
 def table_value(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, Any]:

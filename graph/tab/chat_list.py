@@ -19,7 +19,6 @@ from memory.bank.queries.deletion import select_session
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected, preview_selected
 from memory.formatting import format_count, format_day
-from memory.tab.import_panel import APART
 from memory.tab.parts import PRIVATE, Confirm, Update, hint, look, render
 from memory.types import Session
 
@@ -46,7 +45,7 @@ class ChatList:
         self.deleted: gr.State = gr.State("")
         self.new_chat = gr.Button("New chat", variant="primary", elem_id="new-chat")
         self.persona = gr.Dropdown(label="Talk with", min_width=150, elem_id="persona")
-        self.apart = gr.Checkbox(label=f"{APART} from other personas", container=False, elem_id="apart")
+        self.apart = gr.Checkbox(**look("apart"))
         self.search = gr.Textbox(**look("chat-search"))
         with gr.Column(visible=False, elem_classes="memoir-chat-menu", elem_id="chat-menu") as self.menu:
             self.title = gr.Textbox(max_length=MOST_TITLE, **look("chat-title"))

@@ -20,7 +20,7 @@ from memory.dates.expressions import describe_time
 from memory.formatting import STORE_NAMES, clip, format_day, memory_date
 from memory.search.scoring import FACTORS
 from memory.tab.memory_card import render_memory, render_sources
-from memory.tab.parts import PRIVATE, TEXTS, Update, empty_state, hint, look, new_figure, render, table
+from memory.tab.parts import PRIVATE, TEXTS, Update, build_table, empty_state, hint, look, new_figure, render
 from memory.types import STORES, Hit, Memory
 
 if TYPE_CHECKING:
@@ -82,10 +82,10 @@ class TracePanel:
             with gr.Row():
                 self.classes = gr.Label(**look("how-classes"))
                 self.plot = gr.Plot(label="Candidates over time", visible=False)
-            self.candidates = table("how-candidates")
+            self.candidates = build_table("how-candidates")
             self.candidate = gr.HTML(padding=False, elem_id="how-one")
             with gr.Row():
-                self.notes, self.steps = table("how-notes"), table("how-steps")
+                self.notes, self.steps = build_table("how-notes"), build_table("how-steps")
         self.tables = [self.candidates, self.notes, self.steps]
         shown = [self.summary, self.classes, self.plot, self.candidate, *self.tables]
         self.outputs = [self.answer, *shown]

@@ -15,7 +15,6 @@ from memory.bank.bank import Bank
 from memory.bank.relations import YOU
 from memory.errors import MemoirError
 from memory.ingest import ingest
-from memory.tab.import_panel import APART, APART_INFO
 from memory.tab.parts import PRIVATE, CardFields, Update, look, read_picture, render
 from memory.types import LearnedMemory, MemoryDraft, Persona, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
@@ -115,7 +114,7 @@ class NewPersonaPanel:
         self.description = gr.Textbox(**look("persona-description"))
         self.manner = gr.Dropdown(list(MANNERS), value="plain", label="Tone")
         self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="persona-proactive")
-        self.apart = gr.Checkbox(False, label=APART, info=APART_INFO, elem_id="persona-apart")
+        self.apart = gr.Checkbox(**look("persona-apart"))
         self.card = CardFields("persona")
         create = gr.Button("Create", variant="primary", elem_id="persona-create")
         texts = [self.card.picture, *self.card.inputs]

@@ -43,14 +43,6 @@ class BankSummary:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreResult:
-    """What the bank holds now; `before` is the file that keeps the bank of before, None if there was none."""
-
-    summary: BankSummary
-    before: Path | None
-
-
 def backup(bank: Bank, path: Path, task: Task | None = None) -> BankSummary:
     """Copy the bank as it is at one moment to a new file, and check the copy.
 
@@ -80,9 +72,10 @@ def _copy(bank: Bank, path: Path, task: Task, share: float) -> None:
         db.conn.backup(copy, pages=PIECE, progress=report)
 
 
-def restore(bank: Bank, path: Path) -> RestoreResult:
+def restore(bank: Bank, path: Path) -> tuple[BankSummary, Path | None]:
     """Replace the bank with that of a backup; the old one is kept beside it.
 
+    Returns what the bank holds now, and the file that keeps the bank of before, None if there was none.
     The new bank is built and checked in full before the old one is touched. A program that has the bank open sees the
     other one from its next operation on.
 
@@ -98,7 +91,7 @@ def restore(bank: Bank, path: Path) -> RestoreResult:
             summary = _build(new, path, bank)
             with _kept_aside(bank) as before, closing(_open(new)) as source, bank.replacing() as target:
                 source.backup(target)
-        return RestoreResult(summary, before)
+        return summary, before
     except FAULTS as fault:
         raise BankUnavailable(f"{explain(bank.path, fault)}. It was left as it was") from fault
 

@@ -25,7 +25,6 @@ Counts = Mapping[str, int]
 
 _ENTRIES = named_queries(__file__)["entries"]
 
-HEADINGS = ("No.", "When", "Action", "Requested by", "Persona", "Count", "Memories")
 CSV_HEADINGS = ("No.", "When", "What", "By", "Persona", "How much", "Memories")
 """The header of the CSV file, which other programs may read."""
 
@@ -45,7 +44,7 @@ class Entry:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The entry as a table row under `HEADINGS`."""
+        """The entry as a row of a table or of a CSV file."""
         who = self.persona or (f"No. {self.persona_id} (deleted)" if self.persona_id else "")
         at, counts = f"{self.at:%Y-%m-%d %H:%M:%S}", format_counts(self.counts)
         return (str(self.id), at, self.action, self.request, who, counts, self.memories)

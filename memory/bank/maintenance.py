@@ -15,14 +15,9 @@ from memory.types import TurnDraft
 
 SQL = named_queries(__file__)
 
-MAX_REPEATS = 1000
-"""How often the same words in one session are told apart by their number when a turn is checked."""
-
-MAX_PARTS = 300
-"""How many parts of a long message are told apart when a memory is checked."""
-
-MAX_PERIODS = 100
-"""How many periods of one fact are tried when the text of a memory is checked."""
+MAX_REPEATS, MAX_PARTS, MAX_PERIODS = 1000, 300, 100
+"""How many numbers are tried where an identity has one: of a turn among those of its session with the same words, of a
+part of a long message, and of a period of a fact."""
 
 
 def verify(bank: Bank, model: str) -> list[str]:

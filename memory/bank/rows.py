@@ -90,12 +90,6 @@ def parse_time(text: str | None, original: str | None = "") -> datetime | None:
         return kept
 
 
-def event(row: Row) -> TimeSpan | None:
-    """When what a row of `memories` tells of happened."""
-    start, end = parse_time(row["event_start"]), parse_time(row["event_end"])
-    return TimeSpan(start, end) if start and end else None
-
-
 def turn_identity(turn: TurnDraft, nth: int) -> str:
     """What makes an utterance the same one when it comes again; `nth` tells equal ones of one draft apart."""
     return digest(turn.external_id, turn.speaker, turn.text, nth)
@@ -149,6 +143,11 @@ def _values(row: Row, kind: type) -> dict[str, Any]:
     for at, text in (("started_at", "started_text"), ("said_at", "said_text")):
         if at in values and text in row:
             values[at] = parse_time(row[at], row[text])
+    if issubclass(kind, MemoryDraft):
+        start, end = parse_time(row["event_start"]), parse_time(row["event_end"])
+        relation = Relation(row["relation_head"], row["relation_name"], row["relation_tail"])
+        values["event"] = TimeSpan(start, end) if start and end else None
+        values["relation"] = relation if relation.tail else None
     return values
 
 
@@ -162,15 +161,14 @@ def memory(row: Row) -> Memory:
 
     What the user said is `by_user`, and so is what was `told_to` another persona, whatever an import calls the user.
     """
-    told_to, stated, values = row["told_to"] or "", relation(row), _values(row, Memory)
+    told_to, values = row["told_to"] or "", _values(row, Memory)
     if told_to or row["by_user"]:
         values["speaker"] = YOU
-        stated = replace(stated, head=YOU) if stated and stated.head == row["speaker"] else stated
+        if values["relation"] and values["relation"].head == row["speaker"]:
+            values["relation"] = replace(values["relation"], head=YOU)
     return Memory(
         **values,
         told_to=told_to,
-        event=event(row),
-        relation=stated,
         retracted_at=parse_time(row["taken_back"]),
         turn_ids=tuple(int(i) for i in (row["turn_ids"] or "").split(",") if i),
         stale_since=parse_time(row["stale_since"]),
@@ -179,14 +177,7 @@ def memory(row: Row) -> Memory:
 
 def memory_draft(row: Row) -> MemoryDraft:
     """A row of `memories` as the draft that it was stored from."""
-    return MemoryDraft(**_values(row, MemoryDraft), event=event(row), relation=relation(row))
-
-
-def relation(row: Row) -> Relation | None:
-    """The relation that a row of `memories` holds."""
-    if not row["relation_tail"]:
-        return None
-    return Relation(row["relation_head"], row["relation_name"], row["relation_tail"])
+    return MemoryDraft(**_values(row, MemoryDraft))
 
 
 # --- dataclasses to rows

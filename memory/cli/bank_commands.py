@@ -306,9 +306,10 @@ def back_up(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
 @COMMANDS.add("restore", FILE)
 def restore(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Replace the bank with a backup; the current bank is kept beside it."""
-    done = backup.restore(bank, arguments.file)
-    before = f"; the previous bank is kept as {done.before}" if done.before else ""
-    return print_result(arguments, done, [f"{bank.path}: {_describe(done.summary)}{before}"])
+    summary, before = backup.restore(bank, arguments.file)
+    kept = f"; the previous bank is kept as {before}" if before else ""
+    values = {"summary": summary, "before": before}
+    return print_result(arguments, values, [f"{bank.path}: {_describe(summary)}{kept}"])
 
 
 def _describe(summary: backup.BankSummary) -> str:

@@ -170,13 +170,15 @@ def progress_bar(label: str) -> Iterator[Task]:
 
 def end_of_date(text: str) -> datetime:
     """The last moment of a date, so that everything said on that day is known."""
-    return _required(last_moment(text), text)
+    return last_moment(text) or start_of_date(text)
 
 
 def start_of_date(text: str) -> datetime:
     """The first moment of a date."""
     span = read_date(text)
-    return _required(span.start if span else None, text)
+    if span is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date; write 2023-10-22 or 22 October 2023")
+    return span.start
 
 
 def positive_number(text: str) -> int:
@@ -184,9 +186,3 @@ def positive_number(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text[:20]) <= MAX_NUMBER:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number of at least 1")
     return int(text)
-
-
-def _required(moment: datetime | None, text: str) -> datetime:
-    if moment is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a date; write 2023-10-22 or 22 October 2023")
-    return moment

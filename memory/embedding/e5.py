@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -80,16 +80,11 @@ class E5(SentenceEncoder):
     def __init__(self, trained: Path | None = TRAINED) -> None:
         """Load the package's weights, but for the layers in `trained`."""
         super().__init__(packaged(), bert.load(trained) if trained else None)
+        self._centres: Array = np.load(CENTRES)
 
     def encode(self, texts: Sequence[str]) -> Array:
         """Embed texts; float32 of shape (len(texts), 384), every row of length 1."""
-        return centred(super().encode(texts), _centres()[[script(text) for text in texts]])
-
-
-@cache
-def _centres() -> Array:
-    centres: Array = np.load(CENTRES)
-    return centres
+        return centred(super().encode(texts), self._centres[[script(text) for text in texts]])
 
 
 def script(text: str) -> int:
@@ -131,7 +126,10 @@ def read(path: Path) -> Parts:
     tokenizer, start, end = _tokenizer(file)
     _, size = file.next("iI")
     file.place += size
-    tensors = dict(file.directory())
+    tensors: dict[str, tuple[Any, ...]] = {}
+    for _ in range(*file.next("i")):
+        name = bytes(file.array("u1", *file.next("H"))).decode()
+        tensors[name] = file.next("BIQQ")[:3]  # its kind, length and offset
     names = dict(_NAMES["outside_layers"])
     for number in range(layers):
         for full, short in _NAMES["in_layers"].items():
@@ -167,13 +165,6 @@ class _File:
         found = np.frombuffer(self._bytes, kind, length, self.place)
         self.place += found.nbytes
         return found
-
-    def directory(self) -> Iterator[tuple[str, tuple[int, int, int]]]:
-        """The names of the tensors, each with its kind, length and offset."""
-        for _ in range(*self.next("i")):
-            name = bytes(self.array("u1", *self.next("H"))).decode()
-            kind, length, offset, _ = self.next("BIQQ")
-            yield name, (kind, length, offset)
 
     def tensor(self, kind: int, length: int, offset: int) -> Array:
         """A tensor in float32, flat."""

@@ -9,16 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.embedding import bert, e5, minilm
 from memory.embedding.networks import SentenceEncoder
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
 
 Vectors = NDArray[np.float32]
 
@@ -89,12 +86,6 @@ class Embedder:
                 self._encoder = PACKAGED[self.model]() if self.model in PACKAGED else LibraryEncoder(self.model)
             return self._encoder
 
-    def sentence_transformer(self) -> SentenceTransformer | None:
-        """The same model in sentence-transformers, to compare with; None for E5, whose package has no such folder."""
-        if self.model == e5.NAME:
-            return None
-        return _sentence_transformer(str(minilm.folder()) if self.model == minilm.NAME else self.model)
-
 
 @cache
 def shared(model: str) -> Embedder:
@@ -115,16 +106,21 @@ class LibraryEncoder:
     """
 
     def __init__(self, model: str) -> None:
+        # Imported here: it takes seconds, and the default model does not need it.
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()  # type: ignore[no-untyped-call]
+        self.model = SentenceTransformer(model)
         self._lock = threading.Lock()
-        self._model = _sentence_transformer(model)
-        size = self._model.get_embedding_dimension()
+        size = self.model.get_embedding_dimension()
         assert size is not None, f"{model} does not state its embedding dimension"
         self.dimensions = int(size)
         self.query_prompt = self._prompt("query")
         self.document_prompt = self._prompt("document", "passage", "corpus")
 
     def _prompt(self, *names: str) -> str:
-        return next(filter(None, map(self._model.prompts.get, names)), "")
+        return next(filter(None, map(self.model.prompts.get, names)), "")
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; float32 of shape (len(texts), dimensions), every row of length 1.
@@ -134,15 +130,15 @@ class LibraryEncoder:
         """
         import torch
 
-        tokenizer: Any = self._model.tokenizer
+        tokenizer: Any = self.model.tokenizer
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         with self._lock, torch.inference_mode():
-            tokens = tokenizer(list(texts), truncation=True, max_length=self._model.max_seq_length)
+            tokens = tokenizer(list(texts), truncation=True, max_length=self.model.max_seq_length)
             for length, rows in bert.rows_by_length(tokens["input_ids"]).items():
                 for batch in (rows[start : start + BATCH] for start in range(0, len(rows), BATCH)):
                     inputs = {name: [values[row] for row in batch] for name, values in tokens.items()}
                     padded = tokenizer.pad(inputs, padding="max_length", max_length=length, return_tensors="pt")
-                    embedded = self._model.forward(dict(padded.to(self._model.device)))["sentence_embedding"]
+                    embedded = self.model.forward(dict(padded.to(self.model.device)))["sentence_embedding"]
                     unit = torch.nn.functional.normalize(embedded.float(), dim=1)
                     vectors[batch] = unit.cpu().numpy()
         return vectors
@@ -150,12 +146,3 @@ class LibraryEncoder:
 
 Encoder = SentenceEncoder | LibraryEncoder
 """A loaded model. A text's vector is the same to five decimals whatever else is encoded, and in any thread."""
-
-
-def _sentence_transformer(model: str) -> SentenceTransformer:
-    # Imported here: it takes seconds, and the default model does not need it.
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils.logging import disable_progress_bar
-
-    disable_progress_bar()  # type: ignore[no-untyped-call]
-    return SentenceTransformer(model)

@@ -85,7 +85,10 @@ class SentenceEncoder:
         vectors = np.zeros((len(tokens), DIMENSIONS), dtype=np.float32)
 
         def embed(rows: list[int]) -> None:
-            vectors[rows] = self._infer([tokens[row] for row in rows])
+            ids, is_token = bert.fill([tokens[row] for row in rows])
+            share = (is_token / is_token.sum(1, keepdims=True)).astype(np.float32)
+            words = self._parts.words(ids) + self._positions[: ids.shape[1]]
+            vectors[rows] = self._network.infer([words, bert.mask(is_token), share[:, None]])[0]
 
         def embed_later(rows: list[int]) -> None:
             give_way()
@@ -94,13 +97,6 @@ class SentenceEncoder:
         runs = list(bert.batches(tokens))
         list(self._few.map(embed, runs) if len(runs) <= FEW else self._bulk.map(embed_later, runs))
         return vectors
-
-    def _infer(self, texts: Sequence[list[int]]) -> Array:
-        """The vectors of texts of one padded length, each given as its token ids."""
-        ids, is_token = bert.fill(texts)
-        share = (is_token / is_token.sum(1, keepdims=True)).astype(np.float32)
-        words = self._parts.words(ids) + self._positions[: ids.shape[1]]
-        return self._network.infer([words, bert.mask(is_token), share[:, None]])[0]
 
 
 class TrainedNetwork:

@@ -21,7 +21,7 @@ from memory.search.engine.index import DenseScores, Index, IndexCache, Rows
 from memory.search.engine.postings import Mask, reference_bm25, term_code
 from memory.search.engine.segments import MAX_ROWS
 from memory.search.names import possible_names
-from memory.search.scoring import DIALOGUE, Breakdown, Candidates, Scores, SearchSettings, Subject
+from memory.search.scoring import DIALOGUE, Candidates, Scores, SearchSettings, Subject
 from memory.search.tokens import query_terms
 from memory.types import QUESTION, STORES, DropReason, Hit, TimeSpan
 
@@ -104,44 +104,31 @@ class Searcher:
         with self._open_index(persona_id) as (db, index):
             if not len(index) or not views:
                 return ()
-            candidates, pinned = self._candidates(db, persona_id, index, views, as_of, settings, subject)
+            personas, queries = visible_personas(db, persona_id), [query_terms(view.text) for view in views]
+            if settings.dense_weight == 1:
+                lexical = np.zeros((len(queries), len(index)))
+            elif settings.ranker == "rank-bm25":
+                lexical = reference_bm25(indexing.index_terms(db, personas), queries)
+            else:
+                lexical = index.lexical_scores(queries, as_of)
+            dense = index.dense_scores(np.stack([view.vector for view in views]))
+            pinned = index.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
+            pinned = pinned[index.known_at(as_of)[pinned]]
+            rows = likely_rows(index, lexical, dense, as_of, subject.sure_spans, max(settings.k, settings.depth))
+            rows = np.union1d(rows, pinned) if len(pinned) else rows
+            shares = np.array([self.embedder.share_in_vocabulary(view.text) for view in views])
+            candidates = index.candidates(rows, shares, lexical[:, rows], dense.cosine(rows).astype(np.float64))
             scores = scoring.score(candidates, [view.weight for view in views], subject, settings)
-            questions = indexing.ids_of_attribute(db, visible_personas(db, persona_id), QUESTION)
-            asks = np.isin(candidates.columns.ids, questions)
-            best, ranked = _rank(candidates, scores, pinned, asks, as_of, settings, subject)
+            # A question that was asked before is the likest of all to one that is asked again, and answers nothing.
+            asks = np.isin(candidates.columns.ids, indexing.ids_of_attribute(db, personas, QUESTION))
+            total = np.where(asks, LAST, 1.0) * scores.total
+            best, ranked = _rank(candidates, total, np.isin(rows, pinned), as_of, settings, subject)
             memories = memories_by_id(db, persona_id, candidates.columns.ids[[*best, *ranked]].tolist())
         unread: tuple[DropReason, str] = ("rank", f"not among the {settings.k} best of its kind")
         return tuple(
             Hit(m, float(scores.total[place]), scores.row(place), *(unread if n >= len(best) else ()))
             for n, (m, place) in enumerate(zip(memories, [*best, *ranked], strict=True))
         )
-
-    def _candidates(
-        self,
-        db: Database,
-        persona_id: int,
-        index: Index,
-        views: Sequence[View],
-        as_of: datetime,
-        settings: SearchSettings,
-        subject: Subject,
-    ) -> tuple[Candidates, NDArray[np.bool_]]:
-        """The memories to score, and which of them are pinned, shape (m,)."""
-        queries = [query_terms(view.text) for view in views]
-        if settings.dense_weight == 1:
-            lexical = np.zeros((len(queries), len(index)))
-        elif settings.ranker == "rank-bm25":
-            lexical = reference_bm25(indexing.index_terms(db, visible_personas(db, persona_id)), queries)
-        else:
-            lexical = index.lexical_scores(queries, as_of)
-        dense = index.dense_scores(np.stack([view.vector for view in views]))
-        rows = likely_rows(index, lexical, dense, as_of, subject.sure_spans, max(settings.k, settings.depth))
-        pinned = index.rows_of(indexing.pinned_ids(db, persona_id, MAX_PINNED))
-        pinned = pinned[index.known_at(as_of)[pinned]]
-        rows = np.union1d(rows, pinned) if len(pinned) else rows
-        cosine = dense.cosine(rows).astype(np.float64)
-        shares = np.array([self.embedder.share_in_vocabulary(view.text) for view in views])
-        return index.candidates(rows, shares, lexical[:, rows], cosine), np.isin(rows, pinned)
 
     @contextmanager
     def _open_index(self, persona_id: int, *, joined: bool = True) -> Iterator[tuple[Database, Index]]:
@@ -235,20 +222,10 @@ def _add_neighbours(selected: Mask, index: Index) -> None:
 
 
 def _rank(
-    candidates: Candidates,
-    scores: Breakdown,
-    pinned: NDArray[np.bool_],
-    asks: NDArray[np.bool_],
-    as_of: datetime,
-    settings: SearchSettings,
-    subject: Subject,
+    candidates: Candidates, total: Scores, pinned: Mask, as_of: datetime, settings: SearchSettings, subject: Subject
 ) -> tuple[list[int], list[int]]:
-    """Places of the candidates to return, best first: those to read, and those that are only ranked.
-
-    A question that was asked before is the likest of all to one that is asked again, and answers nothing.
-    """
+    """Places of the candidates to return, best first: those to read, and those that are only ranked."""
     valid = candidates.valid_until > as_of.timestamp()
-    total = np.where(asks, LAST, 1.0) * scores.total
     total_if_valid = np.where(valid, total, -1.0)
     best = _best_of_each_store(candidates, total_if_valid, settings.k)
     if subject.sure_spans:

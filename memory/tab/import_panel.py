@@ -21,14 +21,8 @@ from memory.search.indexer import Indexer
 from memory.tab.parts import PRIVATE, TaskPanel, Update, error_box, look, render
 from memory.types import Persona
 
-APART = "Keep apart"
-APART_INFO = "What is said here is not known elsewhere, and what is said elsewhere not here."
-
 INTO_MEMORY, OWN_PERSONA = "memory", "persona"
 """Where an import goes: to the persona that `own` gives, or to one of its own for each history."""
-
-PLACES = [("Into my memory", INTO_MEMORY), ("As a persona of its own", OWN_PERSONA)]
-ABOUT_PLACES = "Whomever you talk with then knows what you wrote yourself, unless you keep a persona apart."
 
 
 class ImportPanel:
@@ -47,8 +41,8 @@ class ImportPanel:
         with gr.Column(visible=False) as self.choices:
             self.choice = gr.Dropdown(**look("upload-choose"))
             self.user = gr.Radio(**look("upload-user"))
-            self.place = gr.Radio(PLACES, value=INTO_MEMORY, info=ABOUT_PLACES, **look("upload-place"))
-            self.apart = gr.Checkbox(False, label=APART, info=APART_INFO, elem_id="upload-apart")
+            self.place = gr.Radio(**look("upload-place"))
+            self.apart = gr.Checkbox(**look("upload-apart"))
             self.everything = gr.Checkbox(elem_id="upload-all")
             start = gr.Button("Import", variant="primary", elem_id="upload-start")
         self.task = TaskPanel("upload")

@@ -134,9 +134,7 @@ class JournalPanel:
         self.bank = bank
         with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
             gr.HTML(render("about_journal.html"), padding=False)
-            self.table = build_table(
-                "journal-table", label="Journal", headers=list(journal.HEADINGS), show_label=False, max_height=480
-            )
+            self.table = build_table("journal-table")
             self.pages = Pager("journal", PAGE, "Newer", "Older")
             download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
             file = _download_field("journal-file")

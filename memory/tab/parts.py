@@ -112,20 +112,17 @@ def new_figure(height: int) -> "Figure":
     return Figure(layout=_SCREEN["figure"] | {"height": height})
 
 
-def build_table(elem_id: str, *, widths: Sequence[int] = (), clickable: bool = False, **more: Any) -> gr.Dataframe:  # noqa: ANN401
-    """Build a table that cannot be edited, with further options of `gr.Dataframe`.
+def build_table(elem_id: str, look: Mapping[str, Any] | None = None) -> gr.Dataframe:
+    """Build a table that cannot be edited and looks as screen.toml says, or another file with such a `look`.
 
-    `widths` are the columns' shares in percent; `clickable` says whether a click on a row does something.
+    Of its options, `widths` are the columns' shares in percent, and `clickable` says whether a click on a row does
+    something; the others are those of `gr.Dataframe`.
     """
-    options = {"type": "array", "interactive": False, "wrap": True, "buttons": [], "max_height": 460, **more}
-    shares: list[str | int] | None = [f"{percent}%" for percent in widths] or None
-    classes = "memoir-table" if clickable else "memoir-plain-table"
+    options: dict[str, Any] = {"type": "array", "interactive": False, "wrap": True, "buttons": [], "max_height": 460}
+    options |= look or _SCREEN["tables"][elem_id]
+    shares: list[str | int] | None = [f"{percent}%" for percent in options.pop("widths", ())] or None
+    classes = "memoir-table" if options.pop("clickable", False) else "memoir-plain-table"
     return gr.Dataframe(column_widths=shares, elem_id=elem_id, elem_classes=classes, **options)
-
-
-def table(elem_id: str) -> gr.Dataframe:
-    """Build a table that looks as screen.toml says."""
-    return build_table(elem_id, **_SCREEN["tables"][elem_id])
 
 
 class Confirm:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from memory.bank.bank import Bank
-from memory.bank.queries import statistics
-from memory.bank.queries.statistics import Tie
+from memory.bank.queries import listing
+from memory.bank.queries.listing import Months, Tie
 from memory.bank.relations import YOU
 from memory.formatting import STORE_NAMES, clip, format_count, format_day, parse_date
 from memory.tab.parts import COLOURS, PRIVATE, QUIET, TRACES, UNCHANGED, Update, hint, look, new_figure, render
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 UNITS = {1: "month", 3: "quarter", 12: "year", 120: "decade", 1200: "century"}
+
+BINS = 60
+"""Bins that a plot has room for; a longer life is counted by quarters, years or decades."""
 
 ROW = 36
 """Pixels of a row: a name, and below it the relationship."""
@@ -89,13 +92,13 @@ def _build_plot(name: str) -> tuple[gr.HTML, gr.Plot]:
 
 def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
     """Draw the memories by store and month as stacked bars, and describe the plot."""
-    months, beyond = statistics.trim_sparse_ends(statistics.count_by_month(bank, persona_id, *STORES))
-    wide, stores = statistics.bin_width(months), [store for store in STORES if months[store]]
+    months, beyond = trim_sparse_ends(listing.count_by_month(bank, persona_id, *STORES))
+    wide, stores = bin_width(months), [store for store in STORES if months[store]]
     if not stores:
         return None, "No memory has a date yet."
     figure = new_figure(300)
     for store in stores:
-        bins = statistics.bin_counts(months[store], wide)
+        bins = bin_counts(months[store], wide)
         figure.add_bar(
             x=list(bins),
             y=list(bins.values()),
@@ -115,16 +118,16 @@ def draw_stores(bank: Bank, persona_id: int) -> tuple[Figure | None, str]:
 
 def draw_timeline(bank: Bank, persona_id: int, now: datetime) -> tuple[Figure | None, str]:
     """Draw conversations and events by month, and each fact as a bar for as long as it was true; describe the plot."""
-    found = statistics.count_by_month(bank, persona_id, "event", "session")
-    months, beyond = statistics.trim_sparse_ends({"Events": found["event"], "Conversations": found["session"]})
-    facts = statistics.dated_facts(bank, persona_id)
+    found = listing.count_by_month(bank, persona_id, "event", "session")
+    months, beyond = trim_sparse_ends({"Events": found["event"], "Conversations": found["session"]})
+    facts = listing.dated_facts(bank, persona_id)
     if not facts and not any(months.values()):
         return None, "No conversation, event or fact has a date yet."
     figure = new_figure(170 + 22 * len(facts))
     _bars_of_facts(figure, facts, now)
-    wide = statistics.bin_width(months)
+    wide = bin_width(months)
     for place, (name, counted) in enumerate(months.items(), len(facts)):
-        bins = statistics.bin_counts(counted, wide)
+        bins = bin_counts(counted, wide)
         most = max(bins.values(), default=1)
         figure.add_scatter(
             x=list(bins),
@@ -179,9 +182,7 @@ def draw_people(bank: Bank, persona_id: int, as_of: datetime) -> tuple[Figure | 
 
     No two labels can overlap, however many people there are, and on a phone the picture only grows longer.
     """
-    name = bank.persona(persona_id).name
-    user = statistics.user_name(bank, persona_id)
-    ties = statistics.relations(bank, persona_id, name, as_of, user)
+    user, ties = listing.relations(bank, persona_id, as_of)
     if not ties:
         return None, f"No relationships are known on {format_day(as_of)}."
     everyone = Counter(each for tie in ties for each in (tie.tail, tie.head))
@@ -255,3 +256,30 @@ def _label(name: str, tie: Tie | None) -> str:
     relation = tie.name if tie.tail == name else f"{tie.tail}: {tie.name}"
     colour = COLOURS["relationship"]
     return f"{shown}<br><span style='color:{colour};font-size:11px'>{escape(clip(relation, RELATION_ROOM))}</span>"
+
+
+def trim_sparse_ends(months: Months) -> tuple[Months, int]:
+    """The months without the first and the last 2 % of what is counted, and how much that leaves out.
+
+    Otherwise one memory of a childhood would squeeze the year that a thousand memories are about into one bar.
+    """
+    ordered = sorted(chain.from_iterable(Counter(counted).elements() for counted in months.values()))
+    room = len(ordered) // 50
+    shown = set(ordered[room : len(ordered) - room])
+    kept = {kind: {m: n for m, n in counted.items() if m in shown} for kind, counted in months.items()}
+    return kept, len(ordered) - sum(sum(counted.values()) for counted in kept.values())
+
+
+def bin_width(months: Months) -> int:
+    """The number of months per bin for which all bins fit."""
+    known = [month for counted in months.values() for month in counted]
+    reach = max(known, default=0) - min(known, default=0) + 1
+    return next((wide for wide in (1, 3, 12, 120) if reach / wide < BINS - 1), 1200)
+
+
+def bin_counts(counted: dict[int, int], wide: int) -> dict[datetime, int]:
+    """The counts of months summed by bin, by the beginning of each bin, in order."""
+    total: Counter[int] = Counter()
+    for month, n in counted.items():
+        total[max(month - month % wide, 12)] += n  # there is no year 0
+    return {datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC): total[month] for month in sorted(total)}

@@ -1,24 +1,29 @@
-"""List a persona's facts, people and events in groups: each once, and only what can be understood on its own.
+"""List and count what a persona knows, for the Memory tab.
 
-The bank keeps more than a person wants to read: what an import states and a conversation repeats, sentences that mean
-nothing without the one before them, summaries, and what was retracted. All of it stays searchable.
+The list has facts, people and events in groups: each once, and only what can be understood on its own. The bank keeps
+more than a person wants to read: what an import states and a conversation repeats, sentences that mean nothing without
+the one before them, summaries, and what was retracted. All of it stays searchable.
+
+For the plots SQLite does the counting: queries return rows by month, or up to a limit, never all of them.
 """
 
-from __future__ import annotations
-
+import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
 
 from memory import named_queries, read_table
 from memory.bank import rows
 from memory.bank.bank import NEWEST_FIRST, Bank
 from memory.bank.queries.memories import IS_PLAN
+from memory.bank.queries.told import relationships
 from memory.bank.relations import YOU
 from memory.dates.phrases import TIME_WORDS
 from memory.search.tokens import content, terms, words
-from memory.types import SEMANTIC, Memory, Store, TimeSpan
+from memory.types import SEMANTIC, Memory, Relation, Store, TimeSpan
 
 SQL = named_queries(__file__)
 
@@ -39,28 +44,26 @@ _BEGINS_WITH_PLACE, _DAY = (re.compile(pattern, re.IGNORECASE) for pattern in _W
 OTHER_KINDS = ("dialogue", "summary", "retracted")
 """What is not listed with the facts, people and events."""
 
+_NAMELESS = frozenset({"you", "user", "me", "i", "human", ""})
+"""Names that say only that it is the user who speaks."""
+
+FACTS, RELATIONS, PEOPLE = 30, 400, 40
+"""Facts and people that a plot has room for, and relations that are read for it."""
+
+Months = dict[str, dict[int, int]]
+"""For each kind, its counts by month; months are numbered from the year 0."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A memory that may be listed: what it says as a set of terms, and when it holds or happened."""
 
     id: int
-    store: Store
-    content: frozenset[str]
+    is_fact: bool
     negated: bool
+    content: frozenset[str]
     start: str
     end: str
-
-    def repeats(self, other: _Candidate) -> bool:
-        """Whether the other says all that this says, of an overlapping time."""
-        return (
-            self.negated == other.negated
-            and len(self.content) >= MIN_CONTENT
-            and self.content <= other.content
-            and (self.store in SEMANTIC) == (other.store in SEMANTIC)
-            and self.start < other.end
-            and other.start < self.end
-        )
 
 
 def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -> dict[int, str]:
@@ -74,7 +77,7 @@ def list_memories(bank: Bank, persona_id: int, during: TimeSpan | None = None) -
     with bank.reading() as db:
         found = list(db.query(query, {**_values(persona_id, during), "at": now}))
     kept = [row for row in found if row["pinned"] or _is_understandable(row)]
-    repeated = _repeated(_candidate(row) for row in kept if not row["pinned"])
+    repeated = _repeated(row for row in kept if not row["pinned"])
     groups = {row["id"]: group_of(row) for row in kept if row["inside"] and row["id"] not in repeated}
 
     def place(row: rows.Row) -> tuple[bool, int, bool, str]:
@@ -144,29 +147,84 @@ def _refers_back(sentence: str) -> bool:
 
 
 def _candidate(row: rows.Row) -> _Candidate:
-    fact = row["store"] in SEMANTIC
+    is_fact = row["store"] in SEMANTIC
     said = words(row["text"])
     # A fact learned from a chat leaves out whose it is ("Lives in Porto"); an event is told in the first person.
-    told = content(f"{row['speaker']} {row['text']}") if fact else content(_DAY.sub("", row["text"])) - _CALENDAR
-    start, end = ("valid_from", "valid_to") if fact else ("event_start", "event_end")
-    since = row[start] or ("" if fact else row["said_at"] or "")
+    told = content(f"{row['speaker']} {row['text']}") if is_fact else content(_DAY.sub("", row["text"])) - _CALENDAR
+    start, end = ("valid_from", "valid_to") if is_fact else ("event_start", "event_end")
+    since = row[start] or ("" if is_fact else row["said_at"] or "")
     negated = any(word in _NEGATIONS or word.endswith("n't") for word in said)
-    return _Candidate(row["id"], row["store"], told, negated, since, row[end] or "9")
+    return _Candidate(row["id"], is_fact, negated, told, since, row[end] or "9")
 
 
-def _repeated(candidates: Iterable[_Candidate]) -> set[int]:
-    """The ids of those that say nothing that another does not say."""
+def _repeated(found: Iterable[rows.Row]) -> set[int]:
+    """The ids of the rows that say nothing that another does not say, of an overlapping time."""
     # The fullest first: each is compared with those only that have its rarest term.
-    fullest = sorted(candidates, key=lambda each: (-len(each.content), each.id))
-    with_term: dict[str, list[_Candidate]] = defaultdict(list)
+    fullest = sorted(map(_candidate, found), key=lambda each: (-len(each.content), each.id))
+    with_term: dict[tuple[bool, bool, str], list[_Candidate]] = defaultdict(list)
     repeated: set[int] = set()
     for each in fullest:
-        if not each.content:
-            continue
-        rarest: Sequence[_Candidate] = min((with_term.get(term, ()) for term in each.content), key=len)
-        if any(each.repeats(other) for other in rarest):
+        keys = [(each.is_fact, each.negated, term) for term in each.content]
+        rarest: Sequence[_Candidate] = min((with_term.get(key, ()) for key in keys), key=len, default=())
+        overlapping = (other for other in rarest if each.start < other.end and other.start < each.end)
+        if len(keys) >= MIN_CONTENT and any(each.content <= other.content for other in overlapping):
             repeated.add(each.id)
             continue
-        for term in each.content:
-            with_term[term].append(each)
+        for key in keys:
+            with_term[key].append(each)
     return repeated
+
+
+# --- for the plots
+
+
+@dataclass(frozen=True, slots=True)
+class Tie(Relation):
+    """A relation as a memory's `text` says it."""
+
+    text: str
+
+
+def count_by_month(bank: Bank, persona_id: int, *kinds: Store | Literal["session"]) -> Months:
+    """The number of sessions, or of memories of a store by the month in which they happened, were said or began."""
+    with bank.reading() as db:
+        counts = db.conn.execute(SQL["by_month"], {"persona": persona_id}).fetchall()
+    counted: Months = {kind: {} for kind in kinds}
+    for kind, month, n in counts:
+        if month and kind in counted:
+            counted[kind][int(month[:4]) * 12 + int(month[5:7]) - 1] = n
+    return counted
+
+
+def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:
+    """The facts with a known beginning: those that ended first, then the newest."""
+    return bank.read_memories(SQL["dated_facts"], {"persona": persona_id, "limit": FACTS})
+
+
+def relations(bank: Bank, persona_id: int, as_of: datetime) -> tuple[str, list[Tie]]:
+    """The user's name, and the relationships at a moment, by the memories that held then, of the `PEOPLE` with most.
+
+    The name is the one that the user told, or else under which they speak; `YOU` if neither is known. Whatever they are
+    called in the relationships, they are one person. One without a head is of the person whom most of the others are
+    about, or else of the persona.
+    """
+    with bank.reading() as db:
+        speakers = [name for (name,) in db.conn.execute(SQL["user_speakers"], (persona_id,))]
+        values = {"persona": persona_id, "user": json.dumps([YOU, *speakers])}
+        names = [*(name for (name,) in db.conn.execute(SQL["name_told"], values)), *speakers]
+    user = next((name for name in names if name.casefold() not in _NAMELESS), YOU)
+    same = dict.fromkeys([YOU, user, user.split()[0], *speakers], user)
+    stated = [
+        Tie(same.get(each.head, each.head), each.name, same.get(each.tail, each.tail), memory.text)
+        for memory in relationships(bank, persona_id, as_of, RELATIONS)
+        if (each := memory.relation)
+    ]
+    heads = Counter(tie.head for tie in stated if tie.head).most_common(1)
+    middle = heads[0][0] if heads else bank.persona(persona_id).name
+    known: dict[tuple[str, str], Tie] = {}
+    for tie in (replace(tie, head=tie.head or middle) for tie in stated):
+        if tie.tail != tie.head:
+            known.setdefault((tie.tail, tie.head), tie)
+    ties = Counter(name for pair in known for name in pair)
+    shown = {name for name, _ in ties.most_common(PEOPLE)}
+    return user, [tie for tie in known.values() if tie.tail in shown and tie.head in shown]

@@ -22,3 +22,24 @@ SELECT m.id, m.store, m.text, m.speaker, m.pinned, m.session_id, m.valid_from, m
 FROM memories m
 WHERE m.persona_id = :persona AND (m.store <> 'dialogue' OR {is_plan}) AND m.attribute <> 'summary'
     AND m.taken_back IS NULL {order}
+
+-- name: by_month
+SELECT store, substr(coalesce(event_start, said_at, valid_from), 1, 7), count(*) FROM memories
+WHERE persona_id = :persona AND taken_back IS NULL GROUP BY 1, 2
+UNION ALL SELECT 'session', substr(started_at, 1, 7), count(*) FROM sessions WHERE persona_id = :persona GROUP BY 2
+
+-- name: dated_facts
+-- Which of the memories `m`.
+WHERE m.persona_id = :persona AND m.store IN ('profile', 'relationship', 'world') AND m.taken_back IS NULL
+    AND m.valid_from IS NOT NULL ORDER BY m.valid_to IS NULL, m.valid_from DESC, m.id DESC LIMIT :limit
+
+-- name: name_told
+-- The name that the user, who speaks under the names `:user` (a JSON list), told last. A persona says who it is, too.
+SELECT relation_tail FROM memories WHERE persona_id = :persona AND attribute = 'name' AND store = 'profile'
+    AND speaker IN (SELECT value FROM json_each(:user)) AND taken_back IS NULL AND valid_to IS NULL
+    AND relation_tail <> '' ORDER BY said_at DESC, id DESC LIMIT 1
+
+-- name: user_speakers
+-- The names under which the user speaks, the most frequent first.
+SELECT t.speaker FROM turns t JOIN sessions s ON s.id = t.session_id
+WHERE s.persona_id = ? AND t.role = 'user' GROUP BY t.speaker ORDER BY count(*) DESC

@@ -21,8 +21,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries import indexing
 from memory.bank.queries.indexing import BankState
 from memory.search.engine import segments
-from memory.search.engine.segments import MAX_ROWS, Segment
-from memory.search.engine.vectors import SegmentVectors
+from memory.search.engine.segments import MAX_ROWS, Segment, SegmentVectors
 
 MIN_ROWS = 256
 """Memories worth packing: fewer are read as fast row by row."""
