@@ -120,7 +120,7 @@ def answer(reader_input: ReaderInput) -> Reading:
     notes = take_notes(parsed, evidence)
     if counted := _reckon(own, parsed, reader_input, evidence, notes):
         return counted
-    asks_many = reader_input.message.classes.asks_many
+    asks_several = question.asks_several(reader_input.message.question.text)
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
     notes = _put_current_first(notes, parsed, evidence, reader_input) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of, or one to come, is not outside the known time.
@@ -130,9 +130,9 @@ def answer(reader_input: ReaderInput) -> Reading:
     if reading.abstained and planned and not parsed.unknown_names:
         listed_plans = plans.list_plans(planned, ask)
         reading = replace(listed_plans, notes=reading.notes, abstained=True, reason=reading.reason)
-    if not minilm.reads(own) or (is_of_one and not asks_many):
+    if not minilm.reads(own) or (is_of_one and not asks_several):
         return reading
-    return _several(asks_many, parsed, evidence, notes, reading) or reading
+    return _several(asks_several, parsed, evidence, notes, reading) or reading
 
 
 def _parse(reader_input: ReaderInput) -> tuple[str, Question]:
@@ -157,10 +157,10 @@ def _parsed(text: str, reader_input: ReaderInput, times: Sequence[str] = ()) -> 
 
 
 def _several(
-    asks_many: bool, parsed: Question, evidence: Evidence, notes: Sequence[Note], reading: Reading
+    asks_several: bool, parsed: Question, evidence: Evidence, notes: Sequence[Note], reading: Reading
 ) -> Reading | None:
     """The list that is asked for, or the facts of one kind that answer, instead of the one `reading`."""
-    if not asks_many:
+    if not asks_several:
         return listing.compose(parsed, facts) if (facts := listing.facts_alike(notes)) else None
     # Each line that names one of them counts, although none says how many.
     which, counted = re.subn(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE)

@@ -148,7 +148,6 @@ def targets(questions: Sequence[LabelledQuestion]) -> dict[str, Labels]:
     rows = {
         "stores": [-1 if row.store is None else STORES.index(row.store) for row in questions],
         "kind": [KINDS.index(row.kind) for row in questions],
-        "many": [row.many for row in questions],
         "recall": [row.recall for row in questions],
         "state": [row.state for row in questions],
     }

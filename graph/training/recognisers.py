@@ -1,7 +1,8 @@
-"""Train the recognisers of `graph.understanding.classifier`: what always matters, and what asks on from a question.
+"""Train the recognisers of `graph.understanding.classifier`: what always matters, asks on, or asks for several things.
 
     python -m graph.training.recognisers matters       for MEMOIR_EMBEDDING_MODEL, from matters.jsonl
     python -m graph.training.recognisers follow_ups    by words alone, from the questions about the chats
+    python -m graph.training.recognisers lists         the same, and from the messages of the classifier
 
 Each reports on what is held out: every tenth row, or every tenth chat.
 """
@@ -15,19 +16,21 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from graph.training.acts import messages
-from graph.training.classifier import design, in_haste, learn_vocabulary, save
+from graph.training.classifier import design, in_haste, learn_vocabulary, load_questions, save
 from graph.training.reader_data import OF_SEVERAL_LINES, PLAIN, load_chats, questions_with_lines
 from graph.understanding.acts import ASKING
 from graph.understanding.classifier import Recogniser, read_rows, weights_path
+from memory.embedding import e5
 from memory.embedding.embedder import Embedder, Vectors
 from memory.settings import BankSettings
 
-STRENGTH = {"matters": 3.0, "follow_ups": 10.0}
+STRENGTH = {"matters": 3.0, "follow_ups": 10.0, "lists": 10.0}
 """Inverse regularisation strength."""
 MIN_ROWS_OF_TERM = 2
 """A term in fewer rows is dropped."""
 OTHERS = 4
-"""At most so many questions that stand alone, and messages that ask nothing, for each that goes on from another."""
+"""At most so many other questions, and messages that ask nothing, for each that goes on from another or asks for
+several."""
 
 
 def sentences(*, held_out: bool) -> dict[str, bool]:
@@ -49,6 +52,17 @@ def questions(*, held_out: bool) -> dict[str, bool]:
     return {each: text in following for text in chain(chosen, following) for each in (in_haste(text), text)}
 
 
+def lists(*, held_out: bool) -> dict[str, bool]:
+    """Questions and other messages, as written and in haste, and whether they ask for a list or a count."""
+    of_chat, chats = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()[held_out]
+    asked = {row["q"]: row["kind"] in ("list", "count") for chat in chats for row in of_chat[chat["id"]]}
+    several, others = ([text for text, many in asked.items() if many == wanted] for wanted in (True, False))
+    kept = random.Random(0).sample(others, min(OTHERS * len(several), len(others)))
+    written = {row.text: row.many for row in load_questions(e5.NAME) if not held_out}
+    written |= dict.fromkeys(several, True) | dict.fromkeys(kept, False)
+    return {in_haste(text): many for text, many in written.items()} | written
+
+
 def train(name: str, texts: Sequence[str], recognised: Sequence[bool], vectors: Vectors) -> Recogniser:
     """Fit a recogniser; the sentences that matter weigh as much as all others, follow-ups are as rare as in chats."""
     vocabulary, weight = learn_vocabulary(texts, MIN_ROWS_OF_TERM), "balanced" if name == "matters" else None
@@ -63,7 +77,7 @@ def main() -> None:
     parser.add_argument("name", choices=STRENGTH, help="what is recognised")
     name = parser.parse_args().name
     embedder = Embedder(BankSettings().embedding_model) if name == "matters" else None
-    read = sentences if name == "matters" else questions
+    read = {"matters": sentences, "follow_ups": questions, "lists": lists}[name]
     examples, tested = read(held_out=False), read(held_out=True)
 
     def vectors(texts: Sequence[str]) -> Vectors:

@@ -36,9 +36,8 @@ MODELS = Path(__file__).parents[2] / "assets" / "models"
 HEADS: Mapping[str, slice] = {
     "stores": slice(0, 5),
     "kind": slice(5, 8),
-    "many": slice(8, 9),
-    "recall": slice(9, 10),
-    "state": slice(10, 11),
+    "recall": slice(8, 9),
+    "state": slice(9, 10),
 }
 """Which rows of the weight matrix make which prediction; a head of one row is a sigmoid, any other a softmax."""
 
@@ -66,21 +65,19 @@ _NAME = "<name>"
 class Classification:
     """The classes of one message, as probabilities.
 
-    `stores` and `kind` each sum to 1. `many`: it asks for a list or a count. `recall`: it asks about something the
-    memory may hold, rather than for general knowledge or advice. `state`: it tells a feeling or a situation that
-    should bring a memory up.
+    `stores` and `kind` each sum to 1. `recall`: it asks about something the memory may hold, rather than for general
+    knowledge or advice. `state`: it tells a feeling or a situation that should bring a memory up.
     """
 
     stores: Mapping[Store, float]
     kind: Mapping[Kind, float]
-    many: float
     recall: float
     state: float
 
     @classmethod
     def uniform(cls) -> Classification:
         """The uninformed prior: all outcomes of a head are equally likely."""
-        return cls(dict.fromkeys(STORES, 1 / len(STORES)), dict.fromkeys(KINDS, 1 / len(KINDS)), 0.5, 0.5, 0.5)
+        return cls(dict.fromkeys(STORES, 1 / len(STORES)), dict.fromkeys(KINDS, 1 / len(KINDS)), 0.5, 0.5)
 
     @property
     def is_question(self) -> bool:
@@ -93,11 +90,6 @@ class Classification:
         return max(KINDS, key=lambda kind: self.kind[kind])
 
     @property
-    def asks_many(self) -> bool:
-        """Whether it more likely than not asks for a list or a count."""
-        return self.many > 0.5
-
-    @property
     def asks_memory(self) -> bool:
         """Whether it more likely than not asks about what the memory may hold."""
         return self.recall > 0.5
@@ -107,7 +99,7 @@ class Classification:
 class Classifier:
     """The learned classifier. Its arrays are only read, so all threads can share one instance.
 
-    `weights` is (11, d + terms) with the rows of `HEADS`, `bias` is (11,), `vocabulary` numbers the lexical terms;
+    `weights` is (10, d + terms) with the rows of `HEADS`, `bias` is (10,), `vocabulary` numbers the lexical terms;
     d is the length of an embedding by `model`.
     """
 
@@ -160,7 +152,6 @@ class Classifier:
         return Classification(
             stores=dict(zip(STORES, heads["stores"], strict=True)),
             kind=dict(zip(KINDS, heads["kind"], strict=True)),
-            many=heads["many"][0],
             recall=heads["recall"][0],
             state=heads["state"][0],
         )
@@ -169,7 +160,8 @@ class Classifier:
 @dataclass(frozen=True, slots=True)
 class Recogniser:
     """Recognises one thing in a text: "matters", what matters whatever is talked about, such as allergies, illness and
-    losses; "follow_ups", what asks on from the question before it ("and Petra's?").
+    losses; "follow_ups", what asks on from the question before it ("and Petra's?"); "lists", what asks for a list or a
+    count ("What are my sister's hobbies?").
 
     `weights` is (d + terms,), and `vocabulary` numbers the lexical terms; d is 0 where words alone decide.
     """
