@@ -58,7 +58,12 @@ def test_forgetting_that_is_killed_is_done_or_not_and_the_next_leaves_no_trace(b
 
 @pytest.mark.parametrize(
     "point",
-    ["memory.exporting.export.dump_line", "memory.exporting.export.publish", "os.fsync", "pathlib.Path.replace"],
+    [
+        "memory.importers.generic.memoir_export.dump_line",
+        "memory.exporting.export.publish",
+        "os.fsync",
+        "pathlib.Path.replace",
+    ],
 )
 def test_an_export_that_is_killed_leaves_the_one_before(bank, tmp_path, point):
     file = tmp_path / "all.jsonl"

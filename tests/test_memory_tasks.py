@@ -20,6 +20,7 @@ from memory.errors import Cancelled
 from memory.exporting import export
 from memory.forgetting import byte_search, forget
 from memory.forgetting.forget import find_in_bank
+from memory.importers.generic import memoir_export
 from memory.progress import Task
 from memory.search import indexer
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
@@ -171,7 +172,7 @@ def interrupt_in(monkeypatch, module, name):
 @pytest.mark.parametrize(
     ("words", "module", "name"),
     [
-        (["export", "--output", "OUT"], export, "dump_line"),
+        (["export", "--output", "OUT"], memoir_export, "dump_line"),
         (["forget", "--mentions", "gulls", "--yes"], forget.facts, "undo_effects"),
         (["forget", "--persona", "Bo", "--everything"], forget.deletion, "delete_rows"),
     ],
