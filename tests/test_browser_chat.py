@@ -6,13 +6,14 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("playwright.sync_api")
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, Route, TimeoutError, expect
 
 from memory.bank.bank import Bank
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
@@ -379,9 +380,11 @@ def test_the_last_message_is_asked_again_or_taken_back_with_all_that_came_of_it(
     screen.page.get_by_label("Retry", exact=True).last.click()
     while not composer.input_value():
         screen.page.get_by_label("Undo", exact=True).last.click()
-        screen.page.wait_for_function(
-            "() => document.querySelector('#composer textarea').value || document.querySelector('.toast-body')"
-        )
+        with suppress(TimeoutError):  # what is pressed again before the page heard that it was refused does nothing
+            screen.page.wait_for_function(
+                "() => document.querySelector('#composer textarea').value || document.querySelector('.toast-body')",
+                timeout=10_000,
+            )
         if refused.is_visible():
             expect(refused).to_contain_text("still being written")
             screen.page.locator(".toast-close").click()
