@@ -29,7 +29,6 @@ from graph.training.classifier import (
     train,
 )
 from graph.understanding.classifier import HEADS, LONGEST_TEXT, Classification, Classifier, terms, weights_path
-from graph.understanding.question import asks_several
 from memory.embedding import e5, minilm
 from memory.embedding.embedder import PACKAGED, Embedder, installed
 from memory.types import EPISODIC, SEMANTIC, STORES
@@ -163,9 +162,9 @@ def test_store_of_a_question_never_seen(held_out, text, store):
     assert max(STORES, key=held_out[text].stores.__getitem__) == store
 
 
-def test_lists_and_counts_are_told_from_single_facts():
-    assert all(map(asks_several, ASKS_MANY))
-    assert not any(map(asks_several, ASKS_ONE))
+def test_lists_and_counts_are_told_from_single_facts(held_out):
+    assert all(held_out[text].asks_several for text in ASKS_MANY)
+    assert not any(held_out[text].asks_several for text in ASKS_ONE)
 
 
 def test_memory_questions_are_told_from_general_knowledge(held_out):
@@ -185,7 +184,7 @@ def test_any_text_gets_probabilities(classifier, text):
     assert sum(found.stores.values()) == pytest.approx(1)
     assert sum(found.kind.values()) == pytest.approx(1)
     assert sum(found.stores[store] for store in SEMANTIC + EPISODIC) == pytest.approx(1)
-    for share in (*found.stores.values(), *found.kind.values(), found.recall, found.state):
+    for share in (*found.stores.values(), *found.kind.values(), found.several, found.recall, found.state):
         assert 0 <= share <= 1
 
 

@@ -120,7 +120,7 @@ def answer(reader_input: ReaderInput) -> Reading:
     notes = take_notes(parsed, evidence)
     if counted := _reckon(own, parsed, reader_input, evidence, notes):
         return counted
-    asks_several = question.asks_several(reader_input.message.question.text)
+    asks_several = reader_input.message.classes.asks_several
     is_of_one = parsed.expects in ("yes or no", "time", "ago")
     notes = _put_current_first(notes, parsed, evidence, reader_input) if not asks_of_past(own) else notes
     # A turn of June may be about February: a time that some hit is of, or one to come, is not outside the known time.

@@ -1,8 +1,8 @@
 """Train the recognisers of `graph.understanding.classifier`: what always matters, asks on, or asks for several things.
 
     python -m graph.training.recognisers matters       for MEMOIR_EMBEDDING_MODEL, from matters.jsonl
+    python -m graph.training.recognisers lists         for it, too, from the questions about the chats
     python -m graph.training.recognisers follow_ups    by words alone, from the questions about the chats
-    python -m graph.training.recognisers lists         the same, and from the messages of the classifier
 
 Each reports on what is held out: every tenth row, or every tenth chat.
 """
@@ -76,12 +76,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m graph.training.recognisers", description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=STRENGTH, help="what is recognised")
     name = parser.parse_args().name
-    embedder = Embedder(BankSettings().embedding_model) if name == "matters" else None
+    embedder = Embedder(BankSettings().embedding_model) if name != "follow_ups" else None
     read = {"matters": sentences, "follow_ups": questions, "lists": lists}[name]
     examples, tested = read(held_out=False), read(held_out=True)
 
     def vectors(texts: Sequence[str]) -> Vectors:
-        return embedder.encode_document(texts) if embedder else np.empty((len(texts), 0), np.float32)
+        if embedder is None:
+            return np.empty((len(texts), 0), np.float32)
+        return embedder.encode_query(texts) if name == "lists" else embedder.encode_document(texts)
 
     model = train(name, list(examples), list(examples.values()), vectors(list(examples)))
     found = [model.probability(*pair) > 0.5 for pair in zip(tested, vectors(list(tested)), strict=True)]

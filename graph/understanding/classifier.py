@@ -65,19 +65,21 @@ _NAME = "<name>"
 class Classification:
     """The classes of one message, as probabilities.
 
-    `stores` and `kind` each sum to 1. `recall`: it asks about something the memory may hold, rather than for general
-    knowledge or advice. `state`: it tells a feeling or a situation that should bring a memory up.
+    `stores` and `kind` each sum to 1. `several`: it asks for a list or a count. `recall`: it asks about something the
+    memory may hold, rather than for general knowledge or advice. `state`: it tells a feeling or a situation that should
+    bring a memory up.
     """
 
     stores: Mapping[Store, float]
     kind: Mapping[Kind, float]
+    several: float
     recall: float
     state: float
 
     @classmethod
     def uniform(cls) -> Classification:
         """The uninformed prior: all outcomes of a head are equally likely."""
-        return cls(dict.fromkeys(STORES, 1 / len(STORES)), dict.fromkeys(KINDS, 1 / len(KINDS)), 0.5, 0.5)
+        return cls(dict.fromkeys(STORES, 1 / len(STORES)), dict.fromkeys(KINDS, 1 / len(KINDS)), 0.5, 0.5, 0.5)
 
     @property
     def is_question(self) -> bool:
@@ -88,6 +90,11 @@ class Classification:
     def likeliest_kind(self) -> Kind:
         """The likeliest kind of message."""
         return max(KINDS, key=lambda kind: self.kind[kind])
+
+    @property
+    def asks_several(self) -> bool:
+        """Whether it more likely than not asks for a list or a count."""
+        return self.several > 0.5
 
     @property
     def asks_memory(self) -> bool:
@@ -149,9 +156,11 @@ class Classifier:
             return Classification.uniform()
         scores = self.weights @ features(text, vector, self.vocabulary) + self.bias
         heads = {head: _probabilities(scores[rows]) for head, rows in HEADS.items()}
+        lists = Recogniser.load("lists", self.model)
         return Classification(
             stores=dict(zip(STORES, heads["stores"], strict=True)),
             kind=dict(zip(KINDS, heads["kind"], strict=True)),
+            several=lists.probability(text, vector) if lists else 0.0,
             recall=heads["recall"][0],
             state=heads["state"][0],
         )

@@ -14,7 +14,7 @@ from graph.understanding.classifier import Classification, Kind
 from graph.understanding.follow_ups import refers_back, stands_alone
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
 from graph.understanding.parts import KNOWN_OF_USER, OUT_OF_REACH, read_parts
-from graph.understanding.question import asks_several, expected, names_only_time, names_something
+from graph.understanding.question import expected, names_only_time, names_something
 from graph.understanding.requests import parse_correction, parse_person, parse_recap
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
@@ -45,7 +45,7 @@ async def understand(ask: Ask, services: Services) -> tuple[Message, TraceLine]:
     stores = judged.stores if judged is not None else ask.stores
     if stores is not None:
         message = replace(message, classes=replace(message.classes, stores=stores))
-    return message, _trace_line(message.question.text, message.classes, judged)
+    return message, _trace_line(message.classes, judged)
 
 
 def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
@@ -142,13 +142,13 @@ async def _judge_stores(services: Services, question: str, classes: Classificati
     return await judge_stores(question, services.model, examples=engine == "llm-few-shot")
 
 
-def _trace_line(text: str, classes: Classification, judged: JudgedStores | None) -> TraceLine:
+def _trace_line(classes: Classification, judged: JudgedStores | None) -> TraceLine:
     decided: str = classes.likeliest_kind
     if classes.is_question:
         best = max(classes.stores, key=lambda store: classes.stores[store])
-        decided = f"question, most likely about {best}" + (", asking for several" if asks_several(text) else "")
+        decided = f"question, most likely about {best}" + (", asking for several" if classes.asks_several else "")
     figures = {str(store): p for store, p in classes.stores.items()}
-    figures |= {"recall": classes.recall, "state": classes.state}
+    figures |= {"several": classes.several, "recall": classes.recall, "state": classes.state}
     if judged is not None:
         by = f"by the learned classifier: {judged.fault}" if judged.fault else "by the chat model"
         decided = f"{decided}, {by}"

@@ -8,7 +8,6 @@ from typing import Literal, cast
 
 from graph.language.patterns import load, phrasings
 from graph.language.people import ADDRESSEE, SPEAKER
-from graph.understanding.classifier import Recogniser
 from memory.search.tokens import FUNCTION_WORDS, content_terms, terms
 
 Expects = Literal["time", "ago", "number", "person", "yes or no", "thing"]
@@ -66,12 +65,6 @@ def asks_of_persona(text: str) -> bool:
 def expected(text: str) -> Expects:
     """What a question expects as an answer."""
     return next((kind for kind, each in _EXPECTS.items() if each.search(text)), "thing")
-
-
-def asks_several(text: str) -> bool:
-    """Whether a question asks for a list or a count."""
-    recogniser = Recogniser.load("lists")
-    return recogniser is not None and recogniser.probability(text) > 0.5
 
 
 def terms_of(text: str) -> list[str]:

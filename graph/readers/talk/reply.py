@@ -24,7 +24,6 @@ from graph.readers.talk.known import gather
 from graph.readers.talk.prompt import INSTRUCTION, TEMPLATE_MARK, Content, messages
 from graph.state import Citation, ReaderInput, ReaderOutput, Reading, Stopped, Token, TraceLine, drop, until
 from graph.understanding import markup
-from graph.understanding.question import asks_several
 from memory.formatting import without_folders
 from memory.types import Hit
 
@@ -208,8 +207,8 @@ def _content(reader_input: ReaderInput, outdated: Sequence[int]) -> tuple[Conten
         content, size, more = fit(gather(replace(reader_input, ask=shorter), outdated, share), model, room)
         notices = notices or more
     asks = message.classes.is_question and message.classes.asks_memory
-    text = message.question.text
-    together = asks and (asks_several(text) or asks_interval(text)) and len(content.lines) > 1
+    gathers = message.classes.asks_several or asks_interval(message.question.text)
+    together = asks and gathers and len(content.lines) > 1
     # On this CPU, notes would take longer than the reply.
     return replace(content, notes=together and not runs_on_cpu(model)), size, notices
 
