@@ -96,7 +96,7 @@ def test_facts_of_a_list_are_listed(services, marlow):
         for name in ("Petra Lind", "Olaf Berg")
     ]
     services.bank.add_memories(chat.persona.id, drafts)
-    answers = ("Petra Lind [1]; and Olaf Berg [2].", "Olaf Berg [1]; and Petra Lind [2].")
+    answers = ("Petra Lind [1] and Olaf Berg [2].", "Olaf Berg [1] and Petra Lind [2].")
     assert ask(chat, "Who are my colleagues?").answer in answers
 
 

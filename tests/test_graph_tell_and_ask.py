@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from graph.understanding.markup import without_citations
 from memory.types import PersonaDraft
 
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "data" / "tell_and_ask.jsonl").open(encoding="utf-8")]
@@ -22,7 +23,7 @@ def missed(chat, pairs):
         chat.say(pair["tell"])
     asking = chat.again(now=TODAY + timedelta(hours=2))
     for pair in pairs:
-        answer = asking.say(pair["ask"]).reading.answer
+        answer = without_citations(asking.say(pair["ask"]).reading.answer)
         if not any(re.search(rf"\b{re.escape(value)}", answer.lower()) for value in pair["expect"]):
             yield pair["tell"], pair["ask"], answer
 

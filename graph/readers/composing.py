@@ -148,11 +148,12 @@ def _quoting(quoted: Sequence[Quoted], notes: Sequence[Note], first: str = "") -
 
 
 def enumerate_notes(items: Sequence[tuple[str, Sequence[Note]]], notes: Sequence[Note]) -> Reading:
-    """The things in a row, each with the numbers of the notes that name it: "bread [1][2]; and milk [3]"."""
+    """The things in a row, each with the numbers of the notes that name it: "bread [1][2] and milk [3]"."""
     numbers = count(1)
     said = [f"{words} {''.join(f'[{next(numbers)}]' for _ in sources)}" for words, sources in items]
     citations = citations_of([note for _, sources in items for note in sources])
-    return Reading(f"{'; '.join(said[:-1])}; and {said[-1]}.", tuple(notes), citations)
+    between, last = ("; ", "; and ") if any("," in words for words, _ in items) else (", ", " and ")
+    return Reading(f"{between.join(said[:-1])}{last}{said[-1]}.", tuple(notes), citations)
 
 
 def citations_of(notes: Sequence[Note]) -> tuple[Citation, ...]:
