@@ -46,7 +46,9 @@ class Program:
     """A program that talks with the app as a window would; as a user, or as nobody."""
 
     def __init__(self, app: App, name: str = "", address: str | None = None) -> None:
-        transport = httpx.HTTPTransport(local_address=address)
+        # An idle connection is given up before the server does so, after 5 s: what is sent meanwhile would be lost.
+        limits = httpx.Limits(keepalive_expiry=2)
+        transport = httpx.HTTPTransport(local_address=address, limits=limits)
         self.http = httpx.Client(base_url=app.url, timeout=60, transport=transport)
         if name:
             assert self.log_in(name, PASSWORDS[name]).status_code == 200
