@@ -115,7 +115,8 @@ def run(seconds: float, chance: Random, folder: Path) -> Iterator[Outcome]:
     with started(two_users(new(folder))) as app:
         ben, ann = Window(app, "ben"), Program(app, "ann")
         ben.send("open_page")
-        search(ann).raise_for_status()  # loads the embedding model, too
+        search(ann).raise_for_status()
+        ann.call("ask", "Ida", "How old is Comma?", None, True).raise_for_status()  # so that all models are loaded
         early, asking = megabytes(app), threading.Thread(target=ask, args=(ann, over, took, outcome))
         asking.start()
         ends, longest = time.monotonic() + seconds, (0.0, "")
