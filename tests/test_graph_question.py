@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.understanding.question import MAX_TERMS, names_something, parse, proper_names, terms_of, with_care
+from graph.understanding.question import MAX_TERMS, names_something, parse, proper_names, terms_of
 
 
 @pytest.mark.parametrize(
@@ -71,23 +71,3 @@ def test_a_pasted_page_is_not_asked_word_by_word():
 def test_any_text_is_a_question_with_weights_above_zero(text, total):
     asked = parse(text, total, dict.fromkeys(terms_of(text), total))
     assert all(weight >= 0 for weight in asked.weights.values())
-
-
-@given(st.text(max_size=60))
-def test_a_question_typed_with_care_stays_as_it_is(text):
-    once = with_care(text)
-    assert with_care(once) == once
-    assert once.endswith(("?", "!", "."))
-
-
-@pytest.mark.parametrize(
-    ("typed", "read"),
-    [
-        ("do i live in Leeds", "Do I live in Leeds?"),
-        ("what's i've got left ", "What's I've got left?"),
-        ("Where is Ida?", "Where is Ida?"),
-        ("tell me about Ida.", "Tell me about Ida."),
-    ],
-)
-def test_a_question_typed_in_haste_is_read_as_one_typed_with_care(typed, read):
-    assert with_care(typed) == read

@@ -74,8 +74,7 @@ def _read_card(wording: str, ask: Ask, services: Services) -> Reading | None:
     sentences = split(fill_names(ask.persona.description, ask.persona, name))[:MOST]
     if not sentences:
         return None
-    asked_of_it = first_person(question.with_care(wording))
-    read = services.line_reader.read(asked_of_it, None, [Line(text, USER) for text in sentences])
+    read = services.line_reader.read(first_person(wording), None, [Line(text, USER) for text in sentences])
     found, text = max(zip(read, sentences, strict=True), key=lambda pair: pair[0].logit)
     if found.answers >= SUFFICIENT:
         return Reading(QUOTED.format(text), by="extractive")

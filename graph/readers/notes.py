@@ -14,7 +14,7 @@ from graph.readers.line_reader import Line, LineReader
 from graph.replies.second_person import first_person
 from graph.state import SUFFICIENT, USER, Note
 from graph.understanding.parts import tells
-from graph.understanding.question import Question, asks_of_persona, with_care
+from graph.understanding.question import Question, asks_of_persona
 from graph.understanding.sentences import spans, split
 from graph.understanding.times import times_in
 from memory.embedding import minilm
@@ -74,7 +74,7 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
     told = (own or told)[:LINES]
     lines = [_line(hit.memory, question, evidence.origins) for hit in told]
     # If it asks on from another, that is in its text, and the answer follows.
-    to_read = f"{with_care(question.text)} {question.answered}".strip()
+    to_read = f"{question.text} {question.answered}".strip()
     if own:
         # As the reader knows those of a user: "You: I was born in Trieste."
         lines, to_read = [replace(line, speaker=USER) for line in lines], first_person(to_read)

@@ -25,7 +25,6 @@ from sklearn.metrics import log_loss, roc_auc_score
 from graph.readers.line_reader import Calibration, LineReader, weights_of
 from graph.readers.notes import LINES
 from graph.training.reader_data import Chat, lines_of, load_chats
-from graph.understanding.question import with_care
 from memory.embedding.embedder import DEFAULT_MODEL, Embedder
 
 UNDECIDED = frozenset(("outdated", "opposite", "wrong thing of two", "wrong time"))
@@ -65,7 +64,7 @@ def ask(chats: Sequence[Chat], reader: LineReader, embedder: Embedder) -> list[A
                 continue
             cosines = vectors @ embedder.encode([pair["q"]])[0]
             near = np.argsort(-cosines)[:LINES]
-            found = reader.read(with_care(pair["q"]), on, [lines[numbers[n]] for n in near])
+            found = reader.read(pair["q"], on, [lines[numbers[n]] for n in near])
             place = next((k for k, n in enumerate(near) if numbers[n] == pair["line"]), None)
             right = place if pair["answer"] is not None else None
             logits = np.array([one.logit for one in found])

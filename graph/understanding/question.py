@@ -50,12 +50,6 @@ def names_something(text: str) -> bool:
     return bool(frozenset(terms(text)) - ASKING)
 
 
-def with_care(text: str) -> str:
-    """A question as one types it with care, which the reader understands best: "Am I late?" for "am i late"."""
-    said = re.sub(r"\bi\b", "I", text.strip())
-    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('?', '!', '.')) else '?'}"
-
-
 def names_only_time(text: str, times: Collection[str]) -> bool:
     """Whether a question names these times and nothing else: "What did I do last week?"."""
     timed = frozenset(term for expression in times for term in terms(expression))
