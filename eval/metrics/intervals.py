@@ -111,7 +111,7 @@ def _wilson(ones: int, n: int) -> Figure:
     return Figure(share, min(float(bounds.low), share), max(float(bounds.high), share), n)
 
 
-@lru_cache(maxsize=4)  # the columns of a run are mostly of the same probes
+@lru_cache(maxsize=2)  # most columns of a run are of the same probes; of a thousand, 8 MB
 def _draw_histories(histories: tuple[str, ...]) -> Numbers:
     """How often each probe is drawn in every resample, shape (RESAMPLES, n)."""
     rng = np.random.default_rng(SEED)
