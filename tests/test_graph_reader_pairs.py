@@ -1,12 +1,14 @@
 """The chats that the reader is trained on hold what their format promises."""
 
 import json
+import random
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from graph.training.reader_data import plain_of
+from graph.readers.line_reader import Line
+from graph.training.reader_data import Example, load_chats, of_chat, plain_of, typed_otherwise
 from memory.embedding import minilm
 from memory.embedding.embedder import Embedder
 
@@ -110,3 +112,29 @@ def test_of_each_plan_some_later_lines_leave_it_and_some_do_not():
         holds[row["plan"]].add(row["holds"])
     assert (len(rows), len(holds)) == (2_284, 571)
     assert [plan for plan, found in holds.items() if found != {True, False}] == []
+
+
+def test_a_question_is_learned_as_others_type_it_and_the_answer_stays_in_its_place():
+    line = Line("then i moved to Ghent with Aya", "You", None, "so, i said yes")
+    asked = [Example("Where do I live?", None, line, (16, 21)), Example("Where do I live?", None, line, None)]
+    drawn = [typed_otherwise(asked, random.Random(seed)) for seed in range(40)]
+    assert {group[0].question for group in drawn} == {"Where do I live?", "where do i live"}
+    assert {example.line.text for group in drawn for example in group} == {line.text, "Then I moved to Ghent with Aya"}
+    assert {group[0].line.text[slice(*group[0].answer)] for group in drawn} == {"Ghent"}
+    hasty = [Example("where do i live", None, line, None)]
+    assert {typed_otherwise(hasty, random.Random(seed))[0].question for seed in range(40)} == {
+        "Where do I live?",
+        "where do i live",
+    }
+
+
+def test_the_line_just_after_an_answer_is_learned_not_to_answer(embedder):
+    after = [
+        other.answer
+        for group in of_chat(load_chats()[0][0], embedder)
+        for each in group
+        for other in group
+        if each.answer and other.line.before.endswith(each.line.text)
+    ]
+    assert len(after) > 5
+    assert not any(after)

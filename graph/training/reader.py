@@ -1,14 +1,15 @@
 """Train the reader of `graph.readers.line_reader`: which words of a line answer a question, if any.
 
     python -m graph.training.reader chats [--start START]            our own chats
-    python -m graph.training.reader plain [--start START]            plain questions about them
+    python -m graph.training.reader plain [--start START]            some of the plain questions about them
     python -m graph.training.reader heads [--start START]            which lines say yes, and after which plans hold
 
 Each goes on from the weights in START, or from the encoder (`--encoder`), and writes assets/models or `--out`. `--mean`
 keeps the mean of the weights before and after, which forgets less of what few of the questions ask (Wortsman et al.
-2022, "Robust fine-tuning of zero-shot models"). The last stage fits two heads. All print their figures on what is held
-out. The reader on all-MiniLM-L6-v2 takes an hour, half an hour and five minutes; multilingual-e5-small has twice the
-layers. The word embeddings stay as they are: the encoder's package has them.
+2022, "Robust fine-tuning of zero-shot models"). With another `--seed`, `plain` takes other questions. The last stage
+fits two heads. All print their figures on what is held out. The reader on all-MiniLM-L6-v2 takes an hour, a quarter of
+an hour and five minutes; multilingual-e5-small has twice the layers. The word embeddings stay as they are: the
+encoder's package has them.
 """
 
 import argparse
@@ -39,6 +40,7 @@ from graph.training.reader_data import (
     plain_of,
     plans,
     questions_with_lines,
+    typed_otherwise,
     yes_or_no_of,
 )
 from memory.embedding import bert, e5
@@ -49,9 +51,9 @@ SEED = 14
 RATE, RATE_PLAIN = 1e-4, 5e-5
 """Highest learning rate, with pairs and with plain questions."""
 BATCH_TOKENS = 4096
-EPOCHS_CHATS, EPOCHS_PLAIN, EPOCHS_PLANS = 2, 1, 4
-KEPT = 5000
-"""Pairs that are trained on again beside the plain questions."""
+EPOCHS_CHATS, EPOCHS_PLANS = 2, 4
+ASKED, KEPT = 11_000, 5000
+"""Plain questions that are trained on at a time, and pairs beside them."""
 STRENGTH = 0.1
 """Inverse strength of the regularisation of two heads, by five folds of the chats."""
 LAYERS_LEFT = 1 / 4
@@ -166,9 +168,10 @@ def batches(groups: Sequence[Group], chance: random.Random) -> list[list[Group]]
     return result
 
 
-def train(model: Reader, groups: Sequence[Group], epochs: int, held_out: Sequence[Row], rate: float = RATE) -> None:
+def train(
+    model: Reader, groups: Sequence[Group], epochs: int, held_out: Sequence[Row], chance: random.Random, rate: float
+) -> None:
     """Train on the rows of questions, and print the figures on those held out."""
-    chance = random.Random(SEED)
     plan = [batch for _ in range(epochs) for batch in batches(groups, chance)]
     descend(model, plan, partial(loss_of, model), rate)
     report(model, held_out)
@@ -218,29 +221,25 @@ def go_on(model: Reader, start: Path) -> None:
     model.load_state_dict({name: torch.from_numpy(weight) for name, weight in bert.load(start).items()}, strict=False)
 
 
-def train_on_chats(model: Reader, embedder: Embedder) -> None:
+def train_on_chats(model: Reader, embedder: Embedder, chance: random.Random) -> None:
     """Train on the pairs of the chats."""
     chats, held_out = load_chats()
-    groups = rows_of([group for chat in chats for group in of_chat(chat, embedder)], model.parts)
-    random.Random(SEED).shuffle(groups)
+    groups = [typed_otherwise(group, chance) for chat in chats for group in of_chat(chat, embedder)]
     tested = rows_of([group for chat in held_out for group in of_chat(chat)], model.parts)
-    train(model, groups, EPOCHS_CHATS, flat(tested))
+    train(model, rows_of(groups, model.parts), EPOCHS_CHATS, flat(tested), chance, RATE)
 
 
-def train_on_plain(model: Reader, embedder: Embedder) -> None:
-    """Train on the plain questions about the chats, on some of the pairs, and on plans."""
+def train_on_plain(model: Reader, embedder: Embedder, chance: random.Random) -> None:
+    """Train on some plain questions about the chats, on some of the pairs, and on plans."""
     questions, (chats, held_out) = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
     plain, tested = (
-        rows_of([group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder)], model.parts)
+        [group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder) if group]
         for part in (chats, held_out)
     )
     pairs = [group for chat in chats for group in of_chat(chat, embedder)]
-    groups = [
-        *plain,
-        *rows_of([*random.Random(SEED).sample(pairs, KEPT), *plans(held_out=False) * EPOCHS_PLANS], model.parts),
-    ]
-    random.Random(SEED).shuffle(groups)
-    train(model, groups, EPOCHS_PLAIN, flat(tested), RATE_PLAIN)
+    asked = [typed_otherwise(group, chance) for group in chance.sample(plain, ASKED) + chance.sample(pairs, KEPT)]
+    groups = rows_of([*asked, *plans(held_out=False) * EPOCHS_PLANS], model.parts)
+    train(model, groups, 1, flat(rows_of(tested, model.parts)), chance, RATE_PLAIN)
 
 
 @torch.inference_mode()
@@ -284,10 +283,12 @@ def main() -> None:
     parser.add_argument("stage", choices=("chats", "plain", "heads"), help="what is trained on")
     parser.add_argument("--encoder", default=DEFAULT_MODEL, choices=PARTS, help="the encoder that the reader is on")
     parser.add_argument("--start", type=Path, help="weights to go on from")
+    parser.add_argument("--seed", type=int, default=SEED, help="of what is drawn at random")
     parser.add_argument("--mean", action="store_true", help="write the mean of START and the new weights")
     parser.add_argument("--out", type=Path, help="the weights to write, in place of those in assets/models")
     arguments = parser.parse_args()
-    torch.manual_seed(SEED)
+    torch.manual_seed(arguments.seed)
+    chance = random.Random(arguments.seed)
     model, embedder = Reader(arguments.encoder), Embedder(arguments.encoder)
     if arguments.start:
         go_on(model, arguments.start)
@@ -296,9 +297,9 @@ def main() -> None:
     model.bert.encoder.layer[: int(LAYERS_LEFT * len(model.bert.encoder.layer))].requires_grad_(False)
     match arguments.stage:
         case "chats":
-            train_on_chats(model, embedder)
+            train_on_chats(model, embedder, chance)
         case "plain":
-            train_on_plain(model, embedder)
+            train_on_plain(model, embedder, chance)
         case "heads":
             fit_heads(model)
     if arguments.mean:

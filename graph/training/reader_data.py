@@ -4,6 +4,7 @@ Of our own chats (`assets/models/reader_pairs.jsonl`, `plain_questions.jsonl`), 
 """
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -26,6 +27,9 @@ OUTDATED = "outdated"
 
 NEAREST, NEGATIVES = 8, 2
 """So many other lines of the chat, of the nearest in meaning, are taken as lines that do not answer."""
+
+BEFORE = 2
+"""Lines that stand before one, at most."""
 
 PLAIN, OF_SEVERAL_LINES = "plain_questions.jsonl", "questions_of_several_lines.jsonl"
 
@@ -64,14 +68,26 @@ def load_chats() -> tuple[list[Chat], list[Chat]]:
 
 
 def lines_of(chat: Chat) -> dict[int, Line]:
-    """The lines of a chat by number, each of a speaker's with the line before it on the same day."""
+    """The lines of a chat by number, each of a speaker's with the two before it on the same day."""
     lines: dict[int, Line] = {}
-    previous: Line | None = None
+    said: list[Line] = []
     for row in chat["lines"]:
         line = Line(row["text"], row["speaker"], date.fromisoformat(row["said"]))
-        if previous and line.speaker and previous.said_on == line.said_on:
-            line = replace(line, before=previous.text)
-        lines[row["n"]] = previous = line
+        if line.speaker:
+            said = [earlier for earlier in said if earlier.said_on == line.said_on][-BEFORE:]
+            line = replace(line, before=" ".join(earlier.text for earlier in said))
+        lines[row["n"]] = line
+        said.append(line)
+    return lines
+
+
+def _lines_to_learn_from(chat: Chat) -> dict[int, Line]:
+    """The lines of a chat, half of them with those of another day before them: in most chats a day has few lines."""
+    chance, lines, said = random.Random(chat["lines"][0]["text"]), lines_of(chat), list[str]()
+    for n, line in lines.items():
+        if line.speaker and not line.before and chance.random() < 0.5:
+            lines[n] = replace(line, before=" ".join(said[-chance.randint(1, BEFORE) :]))
+        said.append(line.text)
     return lines
 
 
@@ -80,7 +96,8 @@ def of_chat(chat: Chat, embedder: Embedder | None = None) -> list[list[Example]]
 
     With an embedder, near lines of the chat that no pair names are further ones without answer.
     """
-    lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
+    lines = lines_of(chat) if embedder is None else _lines_to_learn_from(chat)
+    asked_on = date.fromisoformat(chat["as_of"])
     pairs: dict[str, list[Any]] = defaultdict(list)
     for pair in chat["pairs"]:
         pairs[pair["q"]].append(pair)
@@ -99,13 +116,18 @@ def of_chat(chat: Chat, embedder: Embedder | None = None) -> list[list[Example]]
 def _near_lines(
     questions: Sequence[str], taken: Sequence[Set[int]], lines: Mapping[int, Line], asked_on: date, embedder: Embedder
 ) -> Iterator[list[Example]]:
-    """For each question some of the lines nearest to it but those taken, as examples without answer."""
+    """For each question some lines but those taken, as examples without answer: the nearest, and one just after."""
     numbers = list(lines)
     near = embedder.encode(questions) @ embedder.encode([line.text for line in lines.values()]).T
     for question, named, similarity in zip(questions, taken, near, strict=True):
+        chance = random.Random(question)
         others = [numbers[k] for k in np.argsort(-similarity) if numbers[k] not in named][:NEAREST]
-        chosen = random.Random(question).sample(others, min(NEGATIVES, len(others)))
-        yield [Example(question, asked_on, lines[n], None) for n in chosen]
+        chosen = chance.sample(others, min(NEGATIVES, len(others)))
+        # What stands before a line may hold the answer; the line itself does not answer by that.
+        after = [n for n in lines.keys() - named if n - 1 in named and lines[n].before]
+        if after and chosen:
+            chosen[-1] = chance.choice(sorted(after))
+        yield [Example(question, asked_on, lines[n], None) for n in dict.fromkeys(chosen)]
 
 
 def questions_with_lines(*files: str) -> dict[str, list[Any]]:
@@ -124,7 +146,7 @@ def plain_of(chat: Chat, questions: Sequence[Mapping[str, Any]], embedder: Embed
     """
     if not questions:
         return []
-    lines, asked_on = lines_of(chat), date.fromisoformat(chat["as_of"])
+    lines, asked_on = _lines_to_learn_from(chat), date.fromisoformat(chat["as_of"])
     texts = [_as_read(asked) for asked in questions]
     taken = [{line["n"] for line in asked["lines"]} for asked in questions]
     others = _near_lines(texts, taken, lines, asked_on, embedder)
@@ -148,6 +170,34 @@ def _marked(asked: Mapping[str, Any], question: str, row: Mapping[str, Any], lin
     span = min(start for start, _ in places), max(start + len(words) for start, words in places)
     is_alone = len([other for other in asked["lines"] if other["role"] == "evidence"]) == 1
     return Example(question, asked_on, line, span, asked["kind"] if is_alone and asked["kind"] in SAYS else "")
+
+
+def typed_otherwise(group: Sequence[Example], chance: random.Random) -> list[Example]:
+    """The examples of a question as somebody else types them: half the questions, and a quarter of the lines.
+
+    What is typed with care is typed in haste instead, and the other way round. A line changes only its capitals.
+    """
+    question = group[0].question
+    if chance.random() < 0.5:
+        question = _otherwise(question).rstrip("? ") + ("?" if _in_haste(question) else "")
+    return [replace(each, question=question, line=_line_otherwise(each.line, chance)) for each in group]
+
+
+def _line_otherwise(line: Line, chance: random.Random) -> Line:
+    otherwise = replace(line, text=_otherwise(line.text), before=_otherwise(line.before))
+    # The answer is where it was, but for letters that are two in lower case.
+    return otherwise if chance.random() < 0.25 and len(otherwise.text) == len(line.text) else line
+
+
+def _otherwise(text: str) -> str:
+    return _I.sub("I", text[:1].upper() + text[1:]) if _in_haste(text) else text.lower()
+
+
+def _in_haste(text: str) -> bool:
+    return text[:1].islower() or _I.search(text) is not None
+
+
+_I = re.compile(r"\bi\b(?!\.)")
 
 
 def yes_or_no_of(chat: Chat, questions: Sequence[Mapping[str, Any]]) -> Iterator[Example]:
