@@ -105,9 +105,22 @@ def test_unsure_it_shows_the_lines_that_are_nearest_in_meaning(services, marlow)
 def test_a_fact_about_the_user_is_said_in_the_second_person_and_not_quoted(services, marlow):
     chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
     chat.say("my name is noor")
-    answer = ask(chat, "whats my name").answer
+    answer = ask(chat, "do you know who you're talking to").answer
     assert answer.startswith("Your name is Noor. You told me ")
     assert "“" not in answer
+
+
+def test_who_the_user_is_is_known_in_whatever_words_it_is_asked(services, marlow):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")))
+    words = ("who am i?", "do you remember my name?", "whats my name again", "do you know who you're talking to")
+    assert "Kevin" not in "".join(ask(chat, asked).answer for asked in words)
+    for told in ("my boss is called Sandra", "I'm Kevin", "ive got a job interview tomorow at 10am"):
+        chat.say(told)
+    for asked in words:
+        reading = ask(chat, asked)
+        assert "Kevin" in reading.answer, asked
+        assert reading.citations
+        assert not reading.abstained
 
 
 def test_a_name_nobody_mentioned_is_named(marlow):

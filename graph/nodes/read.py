@@ -13,7 +13,7 @@ from graph.readers.chain_of_note import reader as chain_of_note
 from graph.readers.chain_of_note.reply_formats import RejectedAnswer
 from graph.readers.plans import ahead
 from graph.readers.talk.reply import speak
-from graph.replies.people import introduce_self
+from graph.replies.people import introduce_self, name_of_user
 from graph.replies.phrases import NEWS, SMALL_TALK, acknowledge, confirm, manner, reply
 from graph.replies.recaps import recap
 from graph.replies.reminders import remind
@@ -137,7 +137,10 @@ async def _read(reader_input: ReaderInput, revision: Revision | None) -> ReaderO
         is_all = message.small_talk == ABOUT_USER or not message.classes.is_question or len(split(ask.text)) == 1
         if message.small_talk and is_all and output.reading.abstained and not message.person:
             said = await asyncio.to_thread(_small_talk, ask, message, services.bank)
-            output = replace(output, reading=replace(output.reading, answer=said.answer, citations=said.citations))
+            reading = replace(output.reading, answer=said.answer, citations=said.citations)
+            if said.citations:
+                reading = replace(reading, abstained=False, reason=None)
+            output = replace(output, reading=reading)
     else:
         output = await asyncio.to_thread(_reminded, reader_input)
     answer = PARAGRAPH_BREAK.join(filter(None, [acknowledged, output.reading.answer]))
@@ -171,8 +174,9 @@ async def _answered_each(reader_input: ReaderInput) -> ReaderOutput:
 
 
 def _small_talk(ask: Ask, message: Message, bank: Bank) -> Reading:
-    """The reply to small talk; who the persona is, it says by its own life, if it has one."""
-    own = introduce_self(ask, bank) if message.small_talk == WHO_ARE_YOU else None
+    """The reply to small talk; who the persona or the user is, it says by the persona's life or the user's name."""
+    of_somebody = {WHO_ARE_YOU: introduce_self, ABOUT_USER: name_of_user}.get(message.small_talk)
+    own = of_somebody(ask, bank) if of_somebody else None
     return own or Reading(reply(SMALL_TALK[message.small_talk], ask, bank))
 
 

@@ -35,9 +35,6 @@ def answer_about_person(asked: PersonQuestion, ask: Ask, services: Services, rea
     facts = facts_told(services.bank, ask.persona.id, ask.as_of)
     if asked.name:
         return _who_is(asked.name, facts, ask, services) or reading
-    if not asked.kind:
-        names = [fact for fact in facts if fact.attribute == "name"]
-        return _state_all(names[:1], "", ask.as_of) if names else reading
     found = _facts_of_having(asked.kind, facts)
     if asked.called:
         named = [fact for fact in (found[1] if found else ()) if fact.store == "relationship"]
@@ -54,6 +51,12 @@ def answer_about_person(asked: PersonQuestion, ask: Ask, services: Services, rea
     if is_decided or any(asked.kind in _words(citation.memory.text) for citation in reading.citations):
         return reading
     return Reading(UNKNOWN, reading.notes, abstained=True, reason="nothing found", by=reading.by)
+
+
+def name_of_user(ask: Ask, bank: Bank) -> Reading | None:
+    """The name that the user told last; None if none."""
+    names = [fact for fact in facts_told(bank, ask.persona.id, ask.as_of) if fact.attribute == "name"]
+    return _state_all(names[:1], "", ask.as_of) if names else None
 
 
 def _who_is(name: str, facts: Sequence[Memory], ask: Ask, services: Services) -> Reading | None:

@@ -38,7 +38,7 @@ _NEEDING_TIME = frozenset("is are was be it's its that's thats to from until til
 class PersonQuestion:
     """Who is asked about: somebody of a name, or of a kind that the user has or, with `denied`, has not.
 
-    With `called` it is the name of somebody of the kind, and without a kind the user's own.
+    With `called` it is the name of somebody of the kind.
     """
 
     name: str = ""
