@@ -28,7 +28,7 @@ def test_who_somebody_is_and_whom_one_has_is_answered_from_relations(services, m
         answer = chat.again(now=TODAY + timedelta(hours=2)).say(case["ask"]).reading.answer
         if not re.search(case["expect"], answer) and case["ask"] not in KNOWN_FAILURES:
             wrong.append(f"{case['tell']} | {case['ask']} | {answer}")
-    assert wrong == []
+    assert "\n".join(wrong) == ""
 
 
 def test_a_line_about_such_a_person_is_shown_where_no_fact_tells(services, marlow):
