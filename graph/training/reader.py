@@ -1,21 +1,20 @@
 """Train the reader of `graph.readers.line_reader`: which words of a line answer a question, if any.
 
-    python -m graph.training.reader chats [--start START]            our own chats
-    python -m graph.training.reader plain [--start START]            some of the plain questions about them
+    python -m graph.training.reader lines [--start START]            questions about our chats, with their lines
     python -m graph.training.reader heads [--start START]            which lines say yes, and after which plans hold
 
 Each goes on from the weights in START, or from the encoder (`--encoder`), and writes assets/models or `--out`. `--mean`
 keeps the mean of the weights before and after, which forgets less of what few of the questions ask (Wortsman et al.
-2022, "Robust fine-tuning of zero-shot models"). With another `--seed`, `plain` takes other questions. The last stage
-fits two heads. All print their figures on what is held out. The reader on all-MiniLM-L6-v2 takes an hour, a quarter of
-an hour and five minutes; multilingual-e5-small has twice the layers. The word embeddings stay as they are: the
-encoder's package has them.
+2022, "Robust fine-tuning of zero-shot models"). With another `--seed`, `lines` takes other questions; so many take a
+quarter of an hour on all-MiniLM-L6-v2, twice that on multilingual-e5-small. `heads` fits two heads and prints their
+figures on what is held out; both print the calibration. The word embeddings stay as they are: the encoder's package
+has them.
 """
 
 import argparse
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,12 +47,11 @@ from memory.embedding.embedder import DEFAULT_MODEL, Embedder
 from memory.embedding.networks import Parts
 
 SEED = 14
-RATE, RATE_PLAIN = 1e-4, 5e-5
-"""Highest learning rate, with pairs and with plain questions."""
+RATE = 6e-5
+"""Highest learning rate."""
 BATCH_TOKENS = 4096
-EPOCHS_CHATS, EPOCHS_PLANS = 2, 4
 ASKED, KEPT = 11_000, 5000
-"""Plain questions that are trained on at a time, and pairs beside them."""
+"""Questions that are trained on at a time, and pairs beside them."""
 STRENGTH = 0.1
 """Inverse strength of the regularisation of two heads, by five folds of the chats."""
 LAYERS_LEFT = 1 / 4
@@ -168,52 +166,10 @@ def batches(groups: Sequence[Group], chance: random.Random) -> list[list[Group]]
     return result
 
 
-def train(
-    model: Reader, groups: Sequence[Group], epochs: int, held_out: Sequence[Row], chance: random.Random, rate: float
-) -> None:
-    """Train on the rows of questions, and print the figures on those held out."""
-    plan = [batch for _ in range(epochs) for batch in batches(groups, chance)]
-    descend(model, plan, partial(loss_of, model), rate)
-    report(model, held_out)
-
-
-@torch.inference_mode()
-def predict(model: Reader, rows: Sequence[Row]) -> Iterator[tuple[float, float, int, int]]:
-    """Of each row the logits of answering and of yes, and the likeliest first and last token of the answer."""
-    model.eval()
-    for begin in range(0, len(rows), 32):
-        line, ends, _ = model(rows[begin : begin + 32])
-        for (answers, yes), logits in zip(line.tolist(), ends.numpy(), strict=True):
-            yield answers, yes, *line_reader.best_ends(logits)[:2]
-
-
-def report(model: Reader, rows: Sequence[Row]) -> None:
-    """Print how well the model tells answering lines from others, and finds the answer in them."""
-    answers = [row.answers for row in rows]
-    predicted = list(predict(model, rows))
-    overlap = [
-        2 * max(0, min(end, row.end) - max(start, row.start) + 1) / (end - start + 1 + row.end - row.start + 1)
-        for row, (_, _, start, end) in zip(rows, predicted, strict=True)
-        if row.answers
-    ]
-    said = [(yes > 0) == row.says for row, (_, yes, _, _) in zip(rows, predicted, strict=True) if row.says >= 0]
-    print(
-        f"held out {len(rows)}: AUC {roc_auc_score(answers, [p[0] for p in predicted]):.3f},"
-        f" F1 of the answer's tokens {np.mean(overlap):.3f} (n = {len(overlap)}),"
-        f" yes or no {np.mean(said) if said else math.nan:.3f} (n = {len(said)})",
-        flush=True,
-    )
-
-
 def rows_of(groups: Sequence[Sequence[Example]], parts: Parts) -> list[Group]:
     """The examples that are not too long, as tokens."""
     rows = [[row for each in group if (row := row_of(each, parts)) is not None] for group in groups]
     return [group for group in rows if group]
-
-
-def flat(groups: Sequence[Group]) -> list[Row]:
-    """The rows of groups of which it is known whether they answer."""
-    return [row for group in groups for row in group if not math.isnan(row.answers)]
 
 
 def go_on(model: Reader, start: Path) -> None:
@@ -221,25 +177,14 @@ def go_on(model: Reader, start: Path) -> None:
     model.load_state_dict({name: torch.from_numpy(weight) for name, weight in bert.load(start).items()}, strict=False)
 
 
-def train_on_chats(model: Reader, embedder: Embedder, chance: random.Random) -> None:
-    """Train on the pairs of the chats."""
-    chats, held_out = load_chats()
-    groups = [typed_otherwise(group, chance) for chat in chats for group in of_chat(chat, embedder)]
-    tested = rows_of([group for chat in held_out for group in of_chat(chat)], model.parts)
-    train(model, rows_of(groups, model.parts), EPOCHS_CHATS, flat(tested), chance, RATE)
-
-
-def train_on_plain(model: Reader, embedder: Embedder, chance: random.Random) -> None:
-    """Train on some plain questions about the chats, on some of the pairs, and on plans."""
-    questions, (chats, held_out) = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
-    plain, tested = (
-        [group for chat in part for group in plain_of(chat, questions[chat["id"]], embedder) if group]
-        for part in (chats, held_out)
-    )
+def train(model: Reader, embedder: Embedder, chance: random.Random) -> None:
+    """Train on some of the questions that name their lines, some of the pairs, and all plans."""
+    questions, chats = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()[0]
+    plain = [group for chat in chats for group in plain_of(chat, questions[chat["id"]], embedder) if group]
     pairs = [group for chat in chats for group in of_chat(chat, embedder)]
     asked = [typed_otherwise(group, chance) for group in chance.sample(plain, ASKED) + chance.sample(pairs, KEPT)]
-    groups = rows_of([*asked, *plans(held_out=False) * EPOCHS_PLANS], model.parts)
-    train(model, groups, 1, flat(rows_of(tested, model.parts)), chance, RATE_PLAIN)
+    groups = rows_of([*asked, *plans(held_out=False)], model.parts)
+    descend(model, batches(groups, chance), partial(loss_of, model), RATE)
 
 
 @torch.inference_mode()
@@ -278,9 +223,9 @@ def store(model: Reader, path: Path) -> None:
 
 
 def main() -> None:
-    """Run one of the three stages."""
+    """Run one of the two stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("chats", "plain", "heads"), help="what is trained on")
+    parser.add_argument("stage", choices=("lines", "heads"), help="what is trained on")
     parser.add_argument("--encoder", default=DEFAULT_MODEL, choices=PARTS, help="the encoder that the reader is on")
     parser.add_argument("--start", type=Path, help="weights to go on from")
     parser.add_argument("--seed", type=int, default=SEED, help="of what is drawn at random")
@@ -295,13 +240,10 @@ def main() -> None:
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     model.bert.embeddings.requires_grad_(False)
     model.bert.encoder.layer[: int(LAYERS_LEFT * len(model.bert.encoder.layer))].requires_grad_(False)
-    match arguments.stage:
-        case "chats":
-            train_on_chats(model, embedder, chance)
-        case "plain":
-            train_on_plain(model, embedder, chance)
-        case "heads":
-            fit_heads(model)
+    if arguments.stage == "lines":
+        train(model, embedder, chance)
+    else:
+        fit_heads(model)
     if arguments.mean:
         model.load_state_dict({name: (weight + before[name]) / 2 for name, weight in model.state_dict().items()})
     path = arguments.out or line_reader.weights_of(arguments.encoder)

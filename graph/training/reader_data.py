@@ -91,19 +91,16 @@ def _lines_to_learn_from(chat: Chat) -> dict[int, Line]:
     return lines
 
 
-def of_chat(chat: Chat, embedder: Embedder | None = None) -> list[list[Example]]:
+def of_chat(chat: Chat, embedder: Embedder) -> list[list[Example]]:
     """The pairs of a chat as examples, those of one question together.
 
-    With an embedder, near lines of the chat that no pair names are further ones without answer.
+    Near lines of the chat that no pair names are further ones without answer.
     """
-    lines = lines_of(chat) if embedder is None else _lines_to_learn_from(chat)
-    asked_on = date.fromisoformat(chat["as_of"])
+    lines, asked_on = _lines_to_learn_from(chat), date.fromisoformat(chat["as_of"])
     pairs: dict[str, list[Any]] = defaultdict(list)
     for pair in chat["pairs"]:
         pairs[pair["q"]].append(pair)
     groups = [[_example(pair, lines[pair["line"]], asked_on) for pair in named] for named in pairs.values()]
-    if embedder is None:
-        return groups
     # A question without an answer may have one in a line that no pair names: it gets no other lines.
     taken = [
         {pair["line"] for pair in named} if any(pair["answer"] is not None for pair in named) else lines.keys()
