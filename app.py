@@ -56,7 +56,7 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
                     services.bank, lambda: assistant.services.searcher, tab, chat.persona, chat.new_persona.created
                 )
             if is_owner:
-                with gr.Tab("Evaluate", id="evaluate", render_children=True) as tab:
+                with gr.Tab("Evaluate", id="evaluate") as tab:
                     EvaluateTab(tab, Evaluator(settings), services.searcher.embedder)
         page.queue(api_open=False, max_size=MAX_QUEUED)
     return page

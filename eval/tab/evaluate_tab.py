@@ -50,7 +50,7 @@ class EvaluateTab:
         opened = [self.empty, self.table_body, *result.outputs]
         ended = [self.shown, self.table_heading, self.table, self.table_notes, *opened, *runs.outputs, *running]
         everything = list(dict.fromkeys([*filling, *ended]))
-        tab.select(self.enter, [form.benchmark, form.data, self.shown, result.name], everything, **PRIVATE)
+        tab.select(self.enter, [form.benchmark, form.filled_for, self.shown, result.name], everything, **PRIVATE)
         form.benchmark.input(self.choose_benchmark, [form.benchmark, form.filled_for], filling, **PRIVATE)
         form.run.click(self.start, form.inputs, running, **PRIVATE)
         form.stop.click(self.stop, None, running, **PRIVATE)
@@ -60,9 +60,9 @@ class EvaluateTab:
         chosen = [runs.selected, result.name, form.benchmark]
         runs.confirm.sure.click(self.delete, chosen, [*runs.outputs, *opened], **PRIVATE)
 
-    def enter(self, benchmark: str, typed: str, shown: int, current: str) -> Update:
+    def enter(self, benchmark: str, filled_for: str, shown: int, current: str) -> Update:
         """Show the tab as it is now: its form, the runs, and what is in progress."""
-        filled = {} if current or typed else self.choose_benchmark(benchmark, "")
+        filled = {} if current or filled_for else self.choose_benchmark(benchmark, "")
         return {**filled, **self.list.show(), **self.refresh(shown), **self._show_status(self.runner.status)}
 
     def choose_benchmark(self, name: str, filled_for: str) -> Update:

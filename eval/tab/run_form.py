@@ -8,7 +8,7 @@ from typing import Any, get_args
 import gradio as gr
 
 from eval import benchmarks
-from eval.benchmarks import BENCHMARKS, PRESETS, Preset
+from eval.benchmarks import BENCHMARKS, PRESETS, Benchmark, Preset
 from eval.fetching.fetch import SOURCES, FetchFailed, fetch, manual_steps
 from eval.play.systems import registry
 from eval.play.systems.contract import MEMOIR
@@ -48,8 +48,11 @@ class RunForm:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self.filled_for: gr.State = gr.State("")
-        self._build_first_row()
-        self.about = gr.HTML(padding=False, elem_id="eval-about")
+        path = self._path_of(benchmarks.find(FIRST_BENCHMARK))
+        self._build_first_row(path)
+        # Filled in now: Gradio may lose what an event brings to a tab that it is just making.
+        about = self._about(benchmarks.find(FIRST_BENCHMARK), path) if path else ""
+        self.about = gr.HTML(about, padding=False, elem_id="eval-about")
         with gr.Row(visible=False, elem_classes="memoir-filters") as self.missing:
             self.source = gr.Dropdown(label="Files to download", scale=3, min_width=200, elem_id="eval-source")
             fetch_button = gr.Button("Download the official files", scale=0, min_width=220, elem_id="eval-fetch")
@@ -66,12 +69,12 @@ class RunForm:
         wanted, fetched = [self.benchmark, self.source], [*self.filling, *self.task.outputs]
         fetch_button.click(self.fetch_files, wanted, fetched, **PRIVATE)
 
-    def _build_first_row(self) -> None:
+    def _build_first_row(self, path: str) -> None:
         choices = [(benchmark.title, benchmark.name) for benchmark in BENCHMARKS.values()]
         readers = [(READER_NAMES.get(name, name), name) for name in get_args(ReaderEngine)]
         with gr.Row(elem_classes="memoir-filters memoir-order"):
             self.benchmark = gr.Dropdown(choices, value=FIRST_BENCHMARK, **look("benchmark"))
-            self.data, self.limit = gr.Textbox(**look("data")), gr.Textbox(**look("limit"))
+            self.data, self.limit = gr.Textbox(path, **look("data")), gr.Textbox(**look("limit"))
             self.reader = gr.Dropdown(readers, value=readers[0][1], **look("reader"))
             with gr.Column(scale=1, min_width=110, elem_classes="memoir-go"):
                 self.run = gr.Button("Run", variant="primary", elem_id="eval-run")
@@ -105,10 +108,7 @@ class RunForm:
         """Fill in the form for a benchmark, with its files if they are found."""
         benchmark = benchmarks.find(name)
         tables = [("None", ""), *((preset.title, preset.name) for preset in benchmark.presets)]
-        try:
-            path = str(self.evaluator.data_of(benchmark))
-        except NoData:
-            path = ""
+        path = self._path_of(benchmark)
         return {
             self.filled_for: name,
             self.data: path,
@@ -116,6 +116,17 @@ class RunForm:
             self.fetched: "",
             **self.show_files(name, path),
         }
+
+    def _path_of(self, benchmark: Benchmark) -> str:
+        """Where the files of a benchmark are found; empty if they are not."""
+        try:
+            return str(self.evaluator.data_of(benchmark))
+        except NoData:
+            return ""
+
+    @staticmethod
+    def _about(benchmark: Benchmark, path: object) -> str:
+        return hint(f"{benchmark.about} Read from {path}.")
 
     def show_files(self, name: str, typed: str | None) -> Update:
         """Show which files of a benchmark would be read, or how to get them."""
@@ -131,7 +142,7 @@ class RunForm:
                 self.missing: gr.Row(visible=bool(sources)),
                 self.source: gr.Dropdown(sources, value=sources[0][1] if sources else None, visible=len(sources) > 1),
             }
-        return {self.about: hint(f"{benchmark.about} Read from {found}."), self.missing: gr.Row(visible=False)}
+        return {self.about: self._about(benchmark, found), self.missing: gr.Row(visible=False)}
 
     def fetch_files(self, name: str, source: str | None, request: gr.Request) -> Iterator[Update]:
         """Download a benchmark's official files, or say how to get them by hand."""
