@@ -181,7 +181,7 @@ def train(model: Reader, embedder: Embedder, chance: random.Random) -> None:
     """Train on some of the questions that name their lines, some of the pairs, and all plans."""
     questions, chats = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()[0]
     plain = [group for chat in chats for group in plain_of(chat, questions[chat["id"]], embedder) if group]
-    pairs = [group for chat in chats for group in of_chat(chat, embedder)]
+    pairs = [group for chat in chats if chat["pairs"] for group in of_chat(chat, embedder)]
     asked = [typed_otherwise(group, chance) for group in chance.sample(plain, ASKED) + chance.sample(pairs, KEPT)]
     groups = rows_of([*asked, *plans(held_out=False)], model.parts)
     descend(model, batches(groups, chance), partial(loss_of, model), RATE)
