@@ -93,6 +93,14 @@ def test_an_abstention_is_said_in_the_words_of_the_model(marlow):
     assert reading.answer == said
 
 
+def test_small_talk_that_the_model_does_not_know_has_its_words_too(marlow):
+    said = "You never said who you are, only that you have a greyhound."
+    with ChatServer(f"UNKNOWN: found but does not say\n{said}") as server:
+        assistant = Assistant(reading_with(marlow, server, method="direct"))
+        reading = assistant.ask(marlow.asks("do you know who you're talking to?", remember=False)).reading
+    assert (reading.by, reading.answer) == (server.model(), said)
+
+
 def test_an_escape_that_json_does_not_have_is_asked_for_again(marlow):
     with ChatServer('{"notes": [], "answer": "It\\\'s Biscuit', adopted) as server:
         reading = answered(marlow, server, method="con").reading

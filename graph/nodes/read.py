@@ -135,7 +135,9 @@ async def _read(reader_input: ReaderInput, revision: Revision | None) -> ReaderO
     if message.classes.is_question or message.person or _asks_of_life(message):
         output = await _answered_each(reader_input)
         is_all = message.small_talk == ABOUT_USER or not message.classes.is_question or len(split(ask.text)) == 1
-        if message.small_talk and is_all and output.reading.abstained and not message.person:
+        # A chat model's own words stay.
+        is_ours = output.reading.by == "extractive" and output.reading.abstained
+        if message.small_talk and is_all and is_ours and not message.person:
             said = await asyncio.to_thread(_small_talk, ask, message, services.bank)
             reading = replace(output.reading, answer=said.answer, citations=said.citations)
             if said.citations:
