@@ -146,6 +146,9 @@ def test_a_time_of_day_is_told_if_that_is_asked():
     assert composed("what time is the dentist", told).answer.startswith("At 3, ")
     shift = note(1, "a new job at the bakery, 5am starts", "5am")
     assert composed("what time do i start", shift).answer == f"5am. {TOLD} [1]"
+    assert composed("when is the dentist", told).answer.split(". ")[0].endswith("2024, at 3")
+    visit = note(1, "the vet is on 3 December 2024 at half past two", "3 December 2024")
+    assert composed("when is the vet", visit).answer.startswith("3 December 2024, half past two.")
 
 
 def test_of_the_past_the_best_is_told_alone():

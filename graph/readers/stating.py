@@ -101,18 +101,19 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
         last = TimeSpan(end - DAY, end)
         named = replace(named, memory=replace(note.memory, event=last), dates=(replace(named.dates[0], span=last),))
     occurrence, day = named.occurrence, day_happened(note.memory, named.occurrence, asked_at.tzinfo)
-    asks_hour, find = _QUESTION["for_hour"].search(question.text), _ANSWERS["hour"].search
-    hour = find(note.words) or find(note.quote) if asks_hour else None
     is_day = occurrence is None or occurrence.span.end - occurrence.span.start >= DAY
-    if hour is not None and is_day:
+    hour = _ANSWERS["hour"].search(note.words) or _ANSWERS["hour"].search(note.quote) if is_day else None
+    if hour is not None and _QUESTION["for_hour"].search(question.text):
         on = f", {describe_span(occurrence.span)}" if occurrence is not None and occurrence.sure else ""
         return f"{capitalise(hour[0])}{on}."
     if question.expects == "ago":
         return f"{ago(day, asked_at.date())}." if day is not None else ""
-    if occurrence is not None:
-        when = capitalise(describe_span(occurrence.span))
-        return f"{when}." if occurrence.sure else f"Perhaps {describe_span(occurrence.span)}."
-    return ""
+    if occurrence is None:
+        return ""
+    when = describe_span(occurrence.span)
+    # "Friday at 4": an hour that a line tells of its only day belongs to the answer.
+    at = f", {hour[0]}" if hour is not None and day is not None and len(note.dates) == 1 else ""
+    return f"{capitalise(when)}{at}." if occurrence.sure else f"Perhaps {when}."
 
 
 def clip(quote: str, question: Question | None, room: int) -> str:
