@@ -85,6 +85,10 @@ def test_an_open_stretch_is_described_by_its_named_end(sentence, meaning):
         ("this winter", "2023-01-10", "2022-12-01", "2023-03-01"),
         ("last Friday", "2023-05-26", "2023-05-19", "2023-05-20"),  # said on a Friday
         ("next Friday", "2023-05-26", "2023-06-02", "2023-06-03"),
+        ("next Friday", "2023-05-25", "2023-06-02", "2023-06-03"),  # said on a Thursday
+        ("she is having her hip done on the 9th", "2023-05-26", "2023-06-09", "2023-06-10"),
+        ("we're getting the boiler serviced on the 3rd", "2023-05-26", "2023-06-03", "2023-06-04"),
+        ("she had her hip done on the 9th", "2023-05-26", "2023-05-09", "2023-05-10"),
         ("we move this Friday", "2023-05-28", "2023-06-02", "2023-06-03"),  # said on a Sunday
         ("we moved this Friday", "2023-05-28", "2023-05-26", "2023-05-27"),
         ("we fly on Sunday the 4th", "2023-05-28", "2023-06-04", "2023-06-05"),
@@ -256,8 +260,9 @@ def test_a_weekday_on_that_very_day_is_today_unless_tense_or_next_says_otherwise
     for today in ("It's {} and I have nothing to do.", "no school because it's {}", "Dentist {}"):
         assert days_away(today) == ahead
     assert days_away("this {}") == weekday - anchor.weekday()
-    for coming in ("I'll see her on {}.", "We're going to Rome {}", "next {}"):
+    for coming in ("I'll see her on {}.", "We're going to Rome {}", "this coming {}"):
         assert days_away(coming) == (ahead or 7)
+    assert days_away("next {}") == (ahead if ahead > 1 else ahead + 7)
     for over in ("We went there {}.", "I saw her on {}", "last {}"):
         assert days_away(over) == ahead - 7
 

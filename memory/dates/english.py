@@ -98,13 +98,18 @@ def _of_year(match: Match, get: Callable[[int], Stretch], *, is_time: bool) -> R
 
 
 def read_weekday(match: Match) -> Resolve | None:
-    """Read a weekday: the last one that is over, unless "this", "next" or the tense of the sentence says otherwise."""
+    """Read a weekday: the last one that is over, unless "this", "next" or the tense of the sentence says otherwise.
+
+    On a Wednesday, "next Thursday" is not tomorrow.
+    """
     word = match["name"]
     led = match["which"] or rules.before("before_a_day", match)
     is_named = len(word) >= len("friday") or word.lower() in UNAMBIGUOUS_DAYS or (led and word.lower() != "sun")
     if not (is_named or (word.lower() in {"mon", "fri"} and rules.after("end_of_text", match))) or is_habit(match):
         return None
-    return rules.weekday_at(rules.weekday_number(word), rules.choice_of(match["which"]))
+    resolve = rules.weekday_at(rules.weekday_number(word), rules.choice_of(match["which"]))
+    is_next = (match["which"] or "").lower() == "next"
+    return (lambda now, tense: resolve(now + DAY, tense)) if is_next else resolve
 
 
 def read_weekday_weeks_away(match: Match) -> Resolve | None:
