@@ -186,6 +186,32 @@ def test_two_threads_writing_at_once_lose_nothing(bank, ana):
     assert bank.counts(ana.id)["turns"] == 80
 
 
+def test_who_waits_to_write_gets_the_next_gap_between_others_writes(bank, ana):
+    begun, over, writes = threading.Event(), threading.Event(), []
+
+    def write_on_and_on():
+        other = Bank(bank.path)
+        while not over.is_set():
+            with other.writing():
+                writes.append(1)
+                begun.set()
+                over.wait(0.1)
+            over.wait(0.005)
+
+    writer = threading.Thread(target=write_on_and_on)
+    writer.start()
+    try:
+        for _ in range(8):
+            begun.clear()
+            begun.wait(10)
+            with bank.writing():
+                pass
+    finally:
+        over.set()
+        writer.join()
+    assert len(writes) <= 50  # some two for each; by SQLite's own waits many more
+
+
 def test_the_card_of_a_persona_is_edited_and_the_rest_of_it_stays(bank, ana):
     texts = {"description": " A beekeeper. ", "scenario": "A\x00 garden.", "first_message": "Hello.", "examples": ""}
     edited = bank.change_persona(ana.id, **texts)

@@ -153,7 +153,11 @@ class BankFile:
 @contextmanager
 def _transaction(conn: sqlite3.Connection) -> Iterator[None]:
     # Immediate: a transaction that reads first and writes later fails at once when another wrote in between.
-    conn.execute("BEGIN IMMEDIATE")
+    conn.execute("PRAGMA busy_timeout = 0")
+    try:
+        _wait_for_lock(conn, "BEGIN IMMEDIATE")
+    finally:
+        conn.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
     with conn:
         yield
 
@@ -247,15 +251,26 @@ def _use_write_ahead_log(conn: sqlite3.Connection) -> None:
     Raises:
         sqlite3.OperationalError: other processes kept the file locked for `BUSY_SECONDS`, or it cannot be written.
     """
-    give_up = time.monotonic() + BUSY_SECONDS
     while conn.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        _wait_for_lock(conn, "PRAGMA journal_mode = WAL")
+
+
+def _wait_for_lock(conn: sqlite3.Connection, statement: str) -> None:
+    """Execute a statement once no other process holds the lock that it needs, within `BUSY_SECONDS`.
+
+    SQLite itself looks ever more seldom, up to every tenth of a second: who had waited longest came last. To a change
+    of the journal it does not apply its timeout.
+    """
+    give_up = time.monotonic() + BUSY_SECONDS
+    while True:
         try:
-            conn.execute("PRAGMA journal_mode = WAL")
+            conn.execute(statement)
         except sqlite3.OperationalError as fault:
-            # SQLite does not apply the busy timeout to this statement.
             if not is_fault(fault, "SQLITE_BUSY", "SQLITE_LOCKED") or time.monotonic() > give_up:
                 raise
-            time.sleep(random.uniform(0.002, 0.02))
+            time.sleep(random.uniform(0.002, 0.01))
+        else:
+            return
 
 
 def is_fault(fault: BaseException | None, *names: str) -> bool:
