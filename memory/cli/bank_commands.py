@@ -250,13 +250,11 @@ def _print_report(arguments: Arguments, bank: Bank, report: ForgetReport, dry_ru
         return print_result(arguments, report, [])
     verb = "would forget" if dry_run else "forgot"
     counts = format_counts({"memories": report.memories, "turns": report.turns})
-    print(f"{verb} {counts}, {format_count(report.sessions, 'whole session')}", end="")
     traces = format_count(report.residue, "trace") if report.residue else "no traces"
-    print("" if dry_run else f"; {traces} left in {bank.path}")
-    for line in report.lines:
+    left = "" if dry_run else f"; {traces} left in {bank.path}"
+    print(f"{verb} {counts}, {format_count(report.sessions, 'whole session')}{left}")
+    for line in filter(None, (*report.lines, report.about_uploads)):
         print(f"  {line}")
-    if report.uploads:
-        print(f"  {report.about_uploads}")
     for copy in report.copies:
         print_error(f"{copy} still contains some of it; delete that file too.")
     return 1 if report.residue else 0

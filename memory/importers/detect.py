@@ -87,15 +87,13 @@ def unpack(path: Path) -> Unpacked:
     head = read_head(path)
     if head.startswith(ZIP_SIGNATURES):
         return _unpack_archive(path)
-    if memoir_export.is_export(path):  # by its last line too, if its first one was changed
-        return Unpacked("memoir", (path,), path.stat().st_size, is_export=True)
     try:
-        if head.startswith(PNG_SIGNATURE):
-            card = read_card(path)
-            return Unpacked(_find_format(read_head(card)), (card,), card.size, memoir_export.is_export(card))
-        return Unpacked(_find_format(head), (path,), path.stat().st_size, is_export=False)
+        source = read_card(path) if head.startswith(PNG_SIGNATURE) else path
+        is_export = memoir_export.is_export(source)  # by its last line too, if its first one was changed
+        found = "memoir" if is_export else _find_format(read_head(source))
     except ValueError as fault:
         raise _unknown(path, str(fault)) from fault
+    return Unpacked(found, (source,), source.size if isinstance(source, Part) else path.stat().st_size, is_export)
 
 
 def _unpack_archive(path: Path) -> Unpacked:

@@ -146,10 +146,10 @@ class HistoryFile:
 
     def _check(self, unnamed: History) -> None:
         histories = self.histories.values()
-        # A character card, and an export, may contain only a persona.
-        is_persona = any(self.is_export or h.header.description or h.header.traits for h in histories)
-        if is_persona or any(h.sessions or h.memories for h in histories):
-            return
+        for h in histories:
+            # A character card, and an export, may contain only a persona.
+            if h.sessions or h.memories or self.is_export or h.header.description or h.header.traits:
+                return
         skips = [skip for h in histories or [unnamed] for skip in h.skips]
         if self.fault or skips or not histories:
             why = f"{skips[0].place}: {skips[0].reason}" if skips else "it contains no history"

@@ -188,9 +188,7 @@ def _read_turn(program: Assistant, message: Fields) -> TurnDraft | None:
         return None
     if message.values["attached"]:
         message.report("attached", "only text is kept; left out: the files")
-    is_list = isinstance(message.values["content"], list)
-    content = (_read_parts(message) if is_list else message.text("content")) or message.text("text")
-    text = program.edit(message, content).strip()
+    text = program.edit(message, _read_content(message) or message.text("text")).strip()
     if not text:
         message.report("", EMPTY_TURN)
         return None
@@ -199,8 +197,8 @@ def _read_turn(program: Assistant, message: Fields) -> TurnDraft | None:
     return TurnDraft(speaker, role, text, said_at, _wording(message, "said_at"), message.text("id"))
 
 
-def _read_parts(message: Fields) -> str:
-    """The text of a message that consists of parts; the types of parts other than text are reported once."""
+def _read_content(message: Fields) -> str:
+    """The text of a message, which may consist of parts; the types of parts other than text are reported once."""
     texts: list[str] = []
     others: dict[str, None] = {}
     for part in message.pieces("content"):

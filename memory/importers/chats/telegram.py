@@ -116,7 +116,8 @@ def _read_message(message: Fields, cast: RoleAssigner) -> TurnDraft | None:
         action = message.text("action").replace("_", " ")
         message.report("", f"not a written message but {kind or 'of unknown type'}{f' ({action})' if action else ''}")
         return None
-    text = _read_text(message).strip()
+    pieces = message.pieces("text")  # marked-up text is a list of strings and objects
+    text = "".join(piece if isinstance(piece, str) else piece.text("text") for piece in pieces).strip()
     if media := [name for name in MEDIA if message.values.get(name)]:
         left_out = message.text("media_type").replace("_", " ") or media[0].partition("_")[0]
         message.report("", f"only text is kept; left out: {left_out}")
@@ -137,11 +138,3 @@ def _read_message(message: Fields, cast: RoleAssigner) -> TurnDraft | None:
 def _user_key(written: str) -> str:
     """A `from_id` in today's spelling, "user22"."""
     return f"user{int(written) & BARE_ID}" if written.isdecimal() and len(written) < 20 else written
-
-
-def _read_text(message: Fields) -> str:
-    """The text of a message: one string, or a list of strings and, for marked-up text, objects."""
-    if not isinstance(message.values.get("text"), list):
-        return message.text("text")
-    pieces = message.pieces("text")
-    return "".join(piece if isinstance(piece, str) else piece.text("text") for piece in pieces)

@@ -57,10 +57,8 @@ def _is_one_object(head: bytes) -> bool:
     first, line_end, _ = head_text(head).lstrip().partition("\n")
     try:
         json.loads(first, strict=False)
-    except json.JSONDecodeError as fault:
-        return bool(line_end) and is_truncated(first, fault)
-    except (ValueError, RecursionError):
-        pass
+    except (ValueError, RecursionError) as fault:
+        return bool(line_end) and isinstance(fault, json.JSONDecodeError) and is_truncated(first, fault)
     return False
 
 

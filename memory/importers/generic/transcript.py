@@ -14,13 +14,13 @@ if its speaker has spoken before.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory import fill, read_table
 from memory.bank.rows import clean
 from memory.importers.reading.dialogue import ChatLog, RoleAssigner, split_utterance
-from memory.importers.reading.fields import NO_DATE, date_problem, parse_moment, to_utc
+from memory.importers.reading.fields import NO_DATE, parse_moment, to_utc
 from memory.importers.reading.source import Record, Source, head_text, read_lines, record_reader
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
@@ -65,54 +65,34 @@ def sniff(head: bytes) -> bool:
 def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The sessions of one transcript."""
     yield PersonaDraft(name=clean(path.stem))
-    log = _TranscriptLog(skips)
+    log, cast, has_times = ChatLog(skips, reports_dates=True), RoleAssigner(), False
     for line in read_lines(path, skips):
         yield None
-        if text := line.text.strip():
-            yield from log.take(text, line.place)
-    yield from log.finish()
-
-
-@dataclass
-class _TranscriptLog(ChatLog):
-    """Builds sessions from the lines of a transcript."""
-
-    cast: RoleAssigner = field(default_factory=RoleAssigner)
-    has_times: bool = False
-
-    def take(self, text: str, place: str) -> Iterator[SessionDraft]:
-        """Take a line: a heading, a new turn, or more of the last one."""
+        if not (text := line.text.strip()):
+            continue
         title, moment = read_heading(text) or ("", None)
         if moment:
-            yield from self.finish()
-            self.begin(SessionDraft((), moment, title), place)
-            return
-        stamp = read_line_time(text, self.session.started_at if self.session else None)
-        utterance = split_utterance(stamp.rest)
-        if utterance and (stamp.text or not self.has_times or utterance[0] in self.cast.roles):
-            speaker, said = utterance
-            if self.session and self.session.started_at is None and not self.turns:
-                self.session = replace(self.session, started_at=stamp.moment, started_text=stamp.text)
+            yield from log.finish()
+            log.begin(SessionDraft((), moment, title), line.place)
+            continue
+        stamp = read_line_time(text, log.session.started_at if log.session else None)
+        speaker, said = split_utterance(stamp.rest) or ("", "")
+        if speaker and (stamp.text or not has_times or speaker in cast.roles):
+            if log.session and log.session.started_at is None and not log.turns:
+                log.session = replace(log.session, started_at=stamp.moment, started_text=stamp.text)
             if stamp.text and stamp.moment is None:
-                self.skips.append(Skip(place, NO_DATE))
-            self.has_times = self.has_times or bool(stamp.text)
-            turn = TurnDraft(speaker, self.cast.role_of(speaker), said, stamp.moment, stamp.text)
-            yield from self.add(turn, place, may_pause=stamp.has_day)
-        elif self.turns:
-            self.continue_turn(text)
+                skips.append(Skip(line.place, NO_DATE))
+            has_times = has_times or bool(stamp.text)
+            turn = TurnDraft(speaker, cast.role_of(speaker), said, stamp.moment, stamp.text)
+            yield from log.add(turn, line.place, may_pause=stamp.has_day)
+        elif log.turns:
+            log.continue_turn(text)
+            yield from log.hand_over_full()
         elif title:
-            self.begin(replace(self.session or SessionDraft(()), title=title), self.place if self.session else place)
+            log.begin(replace(log.session or SessionDraft(()), title=title), log.place if log.session else line.place)
         else:
-            self.skips.append(Skip(place, "text before the first speaker"))
-        yield from self.hand_over_full()
-
-    def finish(self) -> Iterator[SessionDraft]:
-        """Hand over the current session, after a skip if it has no date."""
-        first = len(self.skips)
-        for session in super().finish():
-            if fault := date_problem(session.started_at):
-                self.skips.insert(first, Skip(self.place, fault))
-            yield session
+            skips.append(Skip(line.place, "text before the first speaker"))
+    yield from log.finish()
 
 
 def read_line_time(line: str, day: datetime | None = None) -> LineTime:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN
+from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, date_problem
 from memory.types import Role, SessionDraft, Skip, TurnDraft
 
 # A name or a short description ("Woman in the red dress"); longer ones are sentences that contain a colon.
@@ -77,10 +77,12 @@ class RoleAssigner:
 class ChatLog:
     """The current session of a dialogue whose lines are coming in; with `add`, one begins after each long pause.
 
-    Each turn is kept with its place and its lines so far; what is left out goes to `skips`.
+    Each turn is kept with its place and its lines so far. What is left out goes to `skips`; with `reports_dates`, so do
+    the starts of sessions that are missing or in the future.
     """
 
     skips: list[Skip]
+    reports_dates: bool = False
     session: SessionDraft | None = None
     place: str = ""
     turns: list[tuple[TurnDraft, str, list[str]]] = field(default_factory=list)
@@ -129,14 +131,13 @@ class ChatLog:
 
     def finish(self) -> Iterator[SessionDraft]:
         """Hand over the current session, if anything was said in it."""
-        turns = []
-        for turn, place, lines in self.turns:
-            if (text := "\n".join(lines)).strip():
-                turns.append(replace(turn, text=text))
-            elif place:
-                self.skips.append(Skip(place, EMPTY_TURN))
+        turns = [(replace(turn, text="\n".join(lines)), place) for turn, place, lines in self.turns]
+        spoken = tuple(turn for turn, _ in turns if turn.text.strip())
         session, self.session, self.turns, self.last = self.session, None, [], None
-        if session and turns:
-            yield replace(session, turns=tuple(turns))
+        if self.reports_dates and session and spoken and (fault := date_problem(session.started_at)):
+            self.skips.append(Skip(self.place, fault))
+        self.skips += [Skip(place, EMPTY_TURN) for turn, place in turns if place and not turn.text.strip()]
+        if session and spoken:
+            yield replace(session, turns=spoken)
         elif session:
             self.skips.append(Skip(self.place, EMPTY_SESSION))

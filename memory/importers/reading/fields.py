@@ -5,9 +5,8 @@ Dates are parsed as sources write them into aware datetimes; a date without a ti
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from memory.bank.rows import clean
@@ -50,12 +49,10 @@ def parse_with_format(text: str, form: str) -> datetime | None:
 
 def parse_iso_moment(text: str) -> datetime | None:
     """An ISO 8601 date with a clock time, to the second; None for anything vaguer."""
-    with suppress(ValueError):
-        date.fromisoformat(text)
+    try:
+        return to_utc(datetime.fromisoformat(text)) if len(text) > len("2024-05-01") else None
+    except ValueError:
         return None
-    with suppress(ValueError):
-        return to_utc(datetime.fromisoformat(text))
-    return None
 
 
 def parse_epoch(text: str) -> datetime | None:
@@ -134,11 +131,10 @@ class Fields:
         value = self.values.get(name)
         if isinstance(value, str):
             return clean_text(value, self.place_of(name), self.skips)
-        if value is None or isinstance(value, dict | list):
-            if value is not None:
-                self.report(name, f"expected text, found {json_type(value)}")
+        if isinstance(value, dict | list):
+            self.report(name, f"expected text, found {json_type(value)}")
             return ""
-        return number_text(value)
+        return "" if value is None else number_text(value)
 
     def required_text(self, name: str, reason: str) -> str:
         """A field as text; one without any is reported for that reason and empty."""
@@ -157,7 +153,10 @@ class Fields:
                 self.skips.append(Skip(place, f"expected text, found {json_type(value)}"))
 
     def pieces(self, name: str) -> "Iterator[str | Fields]":
-        """Each element of a list of texts and objects: a text as it can be stored, anything else as an object."""
+        """The text of a field, or each element of a list: a text as it can be stored, anything else as an object."""
+        if not isinstance(self.values.get(name), list):
+            yield self.text(name)
+            return
         for value, place in self.items(name):
             is_text = isinstance(value, str)
             yield clean_text(value, place, self.skips) if is_text else self.of(value, place, self.skips)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain
 from typing import Any
 
 import ijson
@@ -20,7 +20,8 @@ Parser = Generator[None, bytes, None]
 MAX_VALUE_BYTES = 1 << 27
 # For each chunk the parser reads a long text again from its start: 32 MB take a second, 128 MB ten.
 MAX_TEXT_BYTES = 1 << 25
-# The place of a fault is found in three steps of at most some hundred pieces each.
+# The parser knows only the chunk of a fault. Its byte is found in three steps of at most some hundred pieces each, not
+# byte by byte: in a long text, the parser reads the text again from its beginning for every piece.
 PIECE_SIZES = (1 << 12, 1 << 6, 1)
 OUTLINE_DEPTH = 5
 # Deeper than any export but a tree of messages. A value nested ten thousand deep cannot even be turned into text.
@@ -135,7 +136,11 @@ def _read_events(path: Source, place: list[str | int]) -> Iterator[Event]:
         yield from events
         events.clear()
         if fault:
-            raise UnreadableFile(_describe_break(path, place, offset, fault))
+            line = 1
+            for size in PIECE_SIZES:
+                offset, line = _find_failing_piece(path, offset, size)
+            where = f"at byte {offset:,} (line {line}), in {format_place(place)}"
+            raise UnreadableFile(f"{path.name} contains invalid JSON {where}: {fault}.")
         offset += len(chunk)
         if last_place != (last_place := tuple(place)):
             moved_at = offset
@@ -159,29 +164,17 @@ def _push(parser: Parser, chunk: bytes | None) -> str:
     return ""
 
 
-def _describe_break(path: Source, place: list[str | int], start: int, fault: str) -> str:
-    """The message with the exact byte, where the parser knows only the chunk that begins at byte `start`.
-
-    The chunk is parsed again in ever smaller pieces, not byte by byte: in a long text, the parser reads the text again
-    from its beginning for every piece.
-    """
-    line = 1
-    for size in PIECE_SIZES:
-        start, line = _find_failing_piece(path, start, size)
-    return f"{path.name} contains invalid JSON at byte {start:,} (line {line}), in {format_place(place)}: {fault}."
-
-
 def _find_failing_piece(path: Source, start: int, size: int) -> tuple[int, int]:
     """The byte and line at which the first piece of `size` bytes after byte `start` begins that the parser rejects."""
     parser = ijson.basic_parse_coro(ijson.sendable_list(), use_float=True)
     offset, line = 0, 1
     for chunk in _mend_escapes(read_chunks(path)):
         known = min(max(start - offset, 0), len(chunk))
-        for first, last in pairwise([*dict.fromkeys((0, *range(known, len(chunk), size), len(chunk)))]):
-            if _push(parser, chunk[first:last]):
-                return offset + first, line
-            line += chunk.count(b"\n", first, last)
-        offset += len(chunk)
+        pieces = chain([chunk[:known]], (chunk[at : at + size] for at in range(known, len(chunk), size)))
+        for piece in filter(None, pieces):
+            if _push(parser, piece):
+                return offset, line
+            offset, line = offset + len(piece), line + piece.count(b"\n")
     return start, line  # the file was changed meanwhile
 
 
