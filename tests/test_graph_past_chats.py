@@ -25,7 +25,7 @@ from graph.tab.chats import (
     without_forgotten,
 )
 from graph.tab.evidence import render_last_sources, render_sources_of
-from graph.tab.messages import NO_REPLY, Chat, PastAnswer, notice, user_bubble
+from graph.tab.messages import Chat, PastAnswer, shown, user_bubble
 from graph.tab.personas import SAMPLE, introduce, own_assistant
 from memory import ingest
 from memory.bank import journal
@@ -242,12 +242,12 @@ def test_a_message_whose_reply_was_lost_stays_apart_from_the_next(bank: Bank) ->
     bank.remember(iris, [SessionDraft(turns, NOW, external_id="a", title="Boats", source="chat")])
     past = find_chat(bank, "a")
     assert past is not None
-    assert [(bubble.role, bubble.title) for bubble in resume(bank, past).bubbles] == [
-        ("user", ""),
+    messages = shown(resume(bank, past).bubbles)
+    assert [(message["role"], message.get("metadata", {}).get("title")) for message in messages] == [
+        ("user", None),
+        ("user", None),  # the chip of what was remembered
         ("assistant", "No reply"),
-        ("user", ""),
-        ("assistant", "No reply"),
-    ]
+    ] * 2
 
 
 def test_the_last_message_is_taken_back_with_what_it_corrected_and_no_other(services: Services) -> None:
@@ -276,13 +276,13 @@ def test_an_open_chat_loses_what_was_forgotten_and_keeps_the_rest(services: Serv
     past = find_chat(bank, "a")
     assert past is not None
     unkept = user_bubble("Not to be remembered.")
-    shown = resume(bank, past)
-    shown = replace(shown, bubbles=(*shown.bubbles, unkept, *notice(*NO_REPLY)), edited=2)
-    assert without_forgotten(bank, shown) == shown
+    before = resume(bank, past)
+    before = replace(before, bubbles=(*before.bubbles, unkept), edited=2)
+    assert without_forgotten(bank, before) == before
     (code,) = (memory for memory in bank.memories(iris.id) if memory.text == "My locker code is 4417.")
-    assert [memory_id for _, memory_id, _ in shown.answers[2].cited] == [code.id]
+    assert [memory_id for _, memory_id, _ in before.answers[2].cited] == [code.id]
     forget_memories(bank, iris.id, [code.id])
-    left = without_forgotten(bank, shown)
+    left = without_forgotten(bank, before)
     assert [bubble.text for bubble in left.bubbles if bubble.role == "user"] == [
         "I keep bees behind the shed.",
         "Not to be remembered.",

@@ -56,7 +56,7 @@ def test_markup_is_kept_as_text_and_escaped_wherever_it_is_shown(tmp_path, make)
     said = [(s, bank.turns(persona.id, s.id)) for s in sessions]
     shown += [render("transcript.html", session=s, turns=turns, cited=(), quotes={}) for s, turns in said]
     found = bank.memories(persona.id)
-    shown += [render_card(bank, m) + render_sources(bank, m, 3) for m in found]
+    shown += [render_card(bank, m) + render_sources(bank, m) for m in found]
     kept = [t.text for s in sessions for t in bank.turns(persona.id, s.id)] + [m.text for m in found]
     assert BAD in kept
     assert "&lt;script&gt;" in "".join(shown)

@@ -38,22 +38,22 @@ def answered(bank, memory, question="Where do I live?", answer="In <b>Porto</b> 
 
 def test_the_words_a_fact_comes_from_are_marked_in_their_turn(bank):
     fact = tell(bank, "So I live in Porto, as you know.")
-    assert "So <mark>I live in Porto</mark>, as you know." in render_memory(bank, fact, 2)
+    assert "So <mark>I live in Porto</mark>, as you know." in render_memory(bank, fact)
 
 
 def test_every_conversation_that_says_it_is_shown(bank):
     tell(bank, "I live in Porto, see.")
     fact = tell(bank, "Yes, I live in Porto.", JUNE)
-    shown = render_memory(bank, fact, 2)
+    shown = render_memory(bank, fact)
     assert "Also said in 1 other conversation" in shown
     assert shown.index("see.") < shown.index("Yes, ")
 
 
 def test_the_answers_that_relied_on_it_are_listed_and_nothing_in_them_is_markup(bank):
     fact = tell(bank, "I live in Porto, see.")
-    assert "Answers that relied on it" not in render_memory(bank, fact, 2)
+    assert "Answers that relied on it" not in render_memory(bank, fact)
     answered(bank, fact)
-    shown = render_memory(bank, fact, 2)
+    shown = render_memory(bank, fact)
     assert "Where do I live? — In &lt;b&gt;Porto&lt;/b&gt; [1]" in shown
     ((question, answer),) = bank.citing_answers(1, fact.id, 10)
     assert (question, answer.role) == ("Where do I live?", "assistant")
@@ -79,14 +79,14 @@ def test_a_forgotten_answer_relied_on_nothing(bank):
 
 def test_a_fact_says_since_when_it_holds_as_it_was_written(bank):
     fact = tell(bank, "I live in Porto.")
-    assert "<dt>Valid</dt>" not in render_memory(bank, fact, 2)
+    assert "<dt>Valid</dt>" not in render_memory(bank, fact)
     edited = edit(bank, replace(fact, valid_from=datetime(2019, 1, 1, tzinfo=UTC)))
-    assert "<dt>Valid</dt><dd>since 2019</dd>" in render_memory(bank, edited, 2)
+    assert "<dt>Valid</dt><dd>since 2019</dd>" in render_memory(bank, edited)
 
 
 def test_an_outdated_fact_says_how_long_it_was_true(bank):
     fact = tell(bank, "I live in Porto.")
     tell(bank, "I live in Lisbon.", JUNE, "Lisbon")
-    shown = render_memory(bank, bank.memory(1, fact.id), 2)
+    shown = render_memory(bank, bank.memory(1, fact.id))
     assert "<dt>Valid</dt><dd>from 8 May 2023 to 7 June 2023</dd>" in shown
     assert "Lives in Lisbon" in shown

@@ -157,7 +157,7 @@ def test_the_source_says_to_whom_it_was_said_and_opens_there(bank: Bank, lena: P
     (line,) = lines_told(bank, memoir.id, known_period(bank, memoir.id) or pytest.fail("no time"), 5)
     assert (line.text, line.told_to, line.speaker, line.persona_id) == (BIKE, "Lena", "You", lena.id)
     assert bank.memory(memoir.id, line.id) == line
-    shown = render_sources(bank, line, 3)
+    shown = render_sources(bank, line)
     assert BIKE in shown
     assert LENA_BIKE in shown  # the user's own conversation
     assert [turn.text for turn in bank.origins(memoir.id, [line.id])[line.id]] == [BIKE]

@@ -21,14 +21,10 @@ from graph.tab.chat_box import ChatBox, taught_by
 from graph.tab.evidence import TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.running import Running
-from memory.bank import journal
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
 from memory.tab.parts import UNCHANGED, Update
-
-Choices = tuple[str | None, bool, str | None, Quantization]
-"""What day is answered as of, whether the message is left unremembered, and the chat model with its quantization."""
 
 MOST_RUNNING = 4
 """Answers that are written at once, of all chats."""
@@ -81,7 +77,7 @@ class Answering:
         text = text or chat.bubbles[chat.edited or 0].text
         held = self.page.state_holder[request.session_hash or ""][self.chat._id]
         running = self.running[chat.id] = Running(chat, [held], text)
-        updates = self._answer(running, (as_of, forgetful, model_name, quantization))
+        updates = self._answer(running, as_of, forgetful, model_name, quantization)
         running.task = asyncio.create_task(running.write(updates, self.assistant.services.bank))
 
     def lock_of(self, request: gr.Request) -> asyncio.Lock:
@@ -120,9 +116,10 @@ class Answering:
                 await changed.wait()
         yield {self.box.composer: gr.skip()}  # or Gradio would send the last update again
 
-    async def _answer(self, running: Running, choices: Choices) -> AsyncIterator[Update]:
+    async def _answer(
+        self, running: Running, as_of: str | None, forgetful: bool, model_name: str | None, quantization: Quantization
+    ) -> AsyncIterator[Update]:
         """Yield what a page shows while a message is answered, and at the end."""
-        as_of, forgetful, model_name, quantization = choices
         try:
             chosen = (model_name or NONE).strip() or NONE
             model = await to_thread(chat_model_or_none, chosen, quantization)
@@ -155,7 +152,7 @@ class Answering:
         shorter = replace(before, bubbles=before.bubbles[: before.edited])
         ask = chats.build_ask(bank, text, shorter, as_of, remember=remember)  # first: it may be refused
         if before.edited is not None:
-            running.chat = self._without(before, before.edited)
+            running.chat = chats.forget_from(bank, before, before.edited)
         earlier = chats.earlier_replies(before, text)
         ask = replace(ask, earlier=chats.given_reply(bank, before, earlier))
         said = messages.user_bubble(text, ask.turn_id if remember else "")
@@ -185,8 +182,7 @@ class Answering:
                 yield self._below(bubbles, messages.draft_bubble(draft))
             elif isinstance(event, TraceLine) and not draft and event.node in messages.STATUS:
                 yield self._below(bubbles, messages.status(status_after(event.node, model)))
-        sources = await to_thread(render_last_sources, assistant.services.bank, unanswered)
-        yield {**self._end(unanswered), self.sources: sources, **self.trace.clear()}
+        yield await to_thread(self._end_unanswered, unanswered)
 
     def _count_as_ended(self, running: Running) -> None:
         if self.running.get(running.chat.id) is running:
@@ -238,10 +234,9 @@ class Answering:
             raise MemoirError(messages.STILL_ANSWERING)
         if not (places := chats.user_places(chat)):
             return UNCHANGED
+        shorter = await to_thread(chats.forget_from, self.assistant.services.bank, chat, places[-1])
         text = messages.ready(chat.bubbles[places[-1]].text)
-        shorter = await to_thread(self._without, chat, places[-1])
-        sources = await to_thread(render_last_sources, self.assistant.services.bank, shorter)
-        return {**self._end(shorter), self.box.composer: text, self.sources: sources, **self.trace.clear()}
+        return {**await to_thread(self._end_unanswered, shorter), self.box.composer: text}
 
     async def read_message(self, chat: Chat, event: gr.EventData) -> str:
         """Return one of the user's messages as it was typed, to be edited."""
@@ -249,11 +244,6 @@ class Answering:
         if chat.id in self.running:
             raise MemoirError(messages.STILL_ANSWERING)
         return chat.bubbles[chats.user_places(chat)[int(event.message)]].text
-
-    def _without(self, chat: Chat, place: int) -> Chat:
-        """The chat without its bubbles from a place on, which leave the memory, too."""
-        with journal.requested_by("Chat tab"):
-            return chats.forget_from(self.assistant.services.bank, chat, place)
 
     def _is_first_in_script(self, ask: Ask) -> bool:
         """Whether a message is the first of its chat in letters that the encoder does not know, and another does."""
@@ -284,6 +274,11 @@ class Answering:
             self.sources: render_sources_of(bank, answer.ask.persona.id, number, past, reading),
             self.trace.answer: answer,
         }
+
+    def _end_unanswered(self, chat: Chat) -> Update:
+        """Show a chat that ends without a new answer, and the sources of its last."""
+        sources = render_last_sources(self.assistant.services.bank, chat)
+        return {**self._end(chat), self.sources: sources, **self.trace.clear()}
 
     def _end(self, chat: Chat, *, cut: bool = False) -> Update:
         return {

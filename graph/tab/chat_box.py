@@ -1,6 +1,6 @@
 """The conversation itself: the bubbles, what a message taught, the box to write in, and example questions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile, zip_longest
@@ -49,14 +49,12 @@ class ChatBox:
 
     def __init__(self) -> None:
         self.bubbles = gr.Chatbot(avatar_images=(USER_AVATAR, PERSONA_AVATAR), feedback_options=None, **look("chat"))
+        chip: dict[str, Any] = {"size": "sm", "min_width": 0, "elem_classes": "memoir-chip"}
         with gr.Column(elem_classes="memoir-examples"):
             gr.HTML(render("overline.html", text="Try asking"), padding=False)
             with gr.Row(elem_classes="memoir-chips"):
-                self.suggestions = [
-                    gr.Button(visible=False, size="sm", min_width=0, elem_classes="memoir-chip") for _ in range(MOST)
-                ]
+                self.suggestions = [gr.Button(visible=False, **chip) for _ in range(MOST)]
         with gr.Row(elem_classes="memoir-chips"):
-            chip: dict[str, Any] = {"size": "sm", "min_width": 0, "elem_classes": "memoir-chip"}
             gr.Button("Editing: replaces all that came after ✕", elem_id="edited", **chip)
             self.dated = gr.Button(visible=False, elem_id="dated", **chip)
             self.unkept = gr.Button("Not remembered ✕", visible=False, elem_id="unkept", **chip)
@@ -78,10 +76,8 @@ class ChatBox:
 
     def suggest(self, bank: Bank, persona: Persona | None) -> Update:
         """Suggest questions that the persona can answer."""
-        if persona is None:
-            questions: Sequence[str] = ()
-        else:
-            questions = example_questions() if persona.external_id == SAMPLE else suggest_questions(bank, persona)
+        is_demo = persona is not None and persona.external_id == SAMPLE
+        questions = example_questions() if is_demo else suggest_questions(bank, persona) if persona else []
         return {
             button: gr.Button(question, visible=bool(question))
             for button, question in zip_longest(self.suggestions, questions[:MOST], fillvalue="")
@@ -96,25 +92,20 @@ def describe_persona(services: Services, persona: Persona | None) -> Markup:
     if persona is None:
         return empty_state("No persona yet", "Create a persona, or import a conversation.")
     bank, may_tell = services.bank, persona.proactive and services.searcher.embedder.ready
-    counts, known = bank.counts(persona.id), bank.time_range(persona.id)
+    known = bank.time_range(persona.id)
     soon = list(coming_up(services, persona, datetime.now(UTC).astimezone())) if may_tell else []
-    if known is None and known_period(bank, persona.id) is not None:
-        what = "Knows what you told the others. Ask a question, or share something new."
-        return empty_state(f"Talk with {persona.name}", what, soon)
-    if known is None:
-        return empty_state(
-            f"{persona.name} remembers nothing yet", "Say something about yourself, or import a conversation."
-        )
-    memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
-    # The Memory tab counts conversations and facts; all that is searched is another number.
-    sessions = counts["sessions"]
-    known_of = format_count(sessions, "conversation") if sessions else format_count(memories, "memory", "memories")
-    period = " to ".join(dict.fromkeys([format_day(known.start), format_day(known.end)]))
-    return empty_state(
-        f"Talk with {persona.name}",
-        f"{known_of}, {period}. Ask a question, or share something new.",
-        soon,
-    )
+    if known is None and known_period(bank, persona.id) is None:
+        what = "Say something about yourself, or import a conversation."
+        return empty_state(f"{persona.name} remembers nothing yet", what)
+    knows = "Knows what you told the others"
+    if known is not None:
+        counts = bank.counts(persona.id)
+        memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
+        # The Memory tab counts conversations and facts; all that is searched is another number.
+        sessions = counts["sessions"]
+        known_of = format_count(sessions, "conversation") if sessions else format_count(memories, "memory", "memories")
+        knows = f"{known_of}, {' to '.join(dict.fromkeys([format_day(known.start), format_day(known.end)]))}"
+    return empty_state(f"Talk with {persona.name}", f"{knows}. Ask a question, or share something new.", soon)
 
 
 def coming_up(services: Services, persona: Persona, now: datetime) -> Iterator[str]:

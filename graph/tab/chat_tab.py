@@ -11,7 +11,7 @@ from graph.tab import messages, personas
 from graph.tab.answering import Answering
 from graph.tab.chat_box import ChatBox, RememberedPanel
 from graph.tab.chat_list import ChatList
-from graph.tab.chats import explain_as_of, find_place, open_new, parse_as_of, resume, without_forgotten
+from graph.tab.chats import find_place, open_new, parse_as_of, resume, without_forgotten
 from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
@@ -24,7 +24,7 @@ from memory.formatting import format_count, format_day
 from memory.search.indexer import Indexer, count_pending
 from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_tab import persona_choices
-from memory.tab.parts import PRIVATE, UNCHANGED, Update, hint, look, render
+from memory.tab.parts import PRIVATE, TEXTS, UNCHANGED, Update, hint, look, render
 from memory.types import Persona
 
 
@@ -247,9 +247,13 @@ class ChatTab:
 
     def explain_date(self, chat: Chat, as_of: str | None) -> Update:
         """Say what the chosen date means."""
-        note = explain_as_of(self.bank, _find(self.bank, chat.persona_id), as_of)
-        label = f"As of {format_day(parse_as_of(as_of))} ✕" if as_of else ""
-        return {self.date_note: hint(note), self.box.dated: gr.Button(label, visible=bool(label))}
+        if not as_of:
+            return {self.date_note: "", self.box.dated: gr.Button(visible=False)}
+        moment = parse_as_of(as_of)
+        period = self.bank.time_range(chat.persona_id) if chat.persona_id is not None else None
+        is_end = period is not None and period.end.date() == moment.date()
+        day, note = format_day(moment), TEXTS["as_of"]["end" if is_end else "day"]
+        return {self.date_note: hint(note.format(day)), self.box.dated: gr.Button(f"As of {day} ✕", visible=True)}
 
     def show_indexing(self, chat: Chat) -> Update:
         """Show what the background threads do for the persona of a chat; the timer stops when nothing is left."""

@@ -14,6 +14,7 @@ from graph.tab.chat_box import taught_by
 from graph.tab.evidence import still_remembered
 from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.personas import own_personas
+from memory.bank import journal
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import citations, find_chat, last_chat
 from memory.bank.queries.deletion import Selection
@@ -21,8 +22,6 @@ from memory.bank.queries.told import name_told
 from memory.dates.expressions import last_moment
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
-from memory.formatting import format_day
-from memory.tab.parts import TEXTS
 from memory.types import Persona, Session, Turn, TurnDraft
 
 FORGOTTEN = 0
@@ -74,7 +73,6 @@ def resume(bank: Bank, chat: Session) -> Chat:
     question = ""
     for turn in bank.turns(chat.persona_id, chat.id):
         if turn.role == "user":
-            bubbles += _unanswered(bubbles)
             question = turn.text
             said = messages.user_bubble(turn.text, _name(turn))
             bubbles.append(replace(said, remembered=taught.get(turn.id, ())))
@@ -89,7 +87,6 @@ def resume(bank: Bank, chat: Session) -> Chat:
         answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in ids.items())))
         answer = messages.answer_bubble(turn.text, numbers, len(answers), turn.unsupported)
         bubbles.append(replace(answer, turn=_name(turn)))
-    bubbles += _unanswered(bubbles)
     return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
 
 
@@ -115,13 +112,11 @@ def without_forgotten(bank: Bank, chat: Chat) -> Chat:
     bubbles: list[Bubble] = []
     edited = chat.edited
     for place, bubble in enumerate(chat.bubbles):
-        bubbles += _unanswered(bubbles) if bubble.role == "user" else ()
         edited = len(bubbles) if place == chat.edited else edited
         if bubble.remembered:
             bubble = replace(bubble, remembered=taught.get(turns.get(bubble.turn, 0), ()))
         if not bubble.turn or bubble.turn in turns:
             bubbles.append(bubble)
-    bubbles += _unanswered(bubbles)
     shown = chat.answers[: max((bubble.answer for bubble in bubbles), default=0)]
     known = still_remembered(bank, chat.persona_id, shown)
     answers = (
@@ -154,14 +149,9 @@ def given_reply(bank: Bank, chat: Chat, bubbles: Sequence[Bubble]) -> Reading | 
 def keep_earlier(chat: Chat, before: Chat, earlier: Sequence[Bubble], ask: Ask) -> Chat:
     """A chat whose last message gets no reply, with the earlier replies, which were in the chat `before`."""
     turn = ask.reply_id if ask.earlier and ask.remember else ""
-    kept = [replace(bubble, turn=turn) for bubble in earlier] or messages.notice(*messages.NO_REPLY)
+    bubbles = (*chat.bubbles, *(replace(bubble, turn=turn) for bubble in earlier))
     answers = before.answers[: max((b.answer for b in earlier if b.answer), default=len(chat.answers))]
-    return replace(chat, bubbles=(*chat.bubbles, *kept), answers=answers)
-
-
-def _unanswered(bubbles: Sequence[Bubble]) -> list[Bubble]:
-    """The notice after a message without a reply: the chat box would show it and the next as one."""
-    return messages.notice(*messages.NO_REPLY) if bubbles and bubbles[-1].role == "user" else []
+    return replace(chat, bubbles=bubbles, answers=answers)
 
 
 def user_places(chat: Chat) -> list[int]:
@@ -169,6 +159,7 @@ def user_places(chat: Chat) -> list[int]:
     return [place for place, bubble in enumerate(chat.bubbles) if bubble.role == "user"]
 
 
+@journal.requested_by("Chat tab")
 def forget_from(bank: Bank, chat: Chat, place: int) -> Chat:
     """The chat without its bubbles from a place on and all that came of them, in the memory, too.
 
@@ -233,12 +224,3 @@ def parse_as_of(as_of: str | None) -> datetime:
     if last is None:
         raise MemoirError(f"“{as_of}” is not a date. Write for example 2023-10-22, or leave it empty to ask as of now.")
     return last
-
-
-def explain_as_of(bank: Bank, persona: Persona | None, as_of: str | None) -> str:
-    """Say what the chosen date means; nothing without one."""
-    if persona is None or not as_of:
-        return ""
-    day, period = parse_as_of(as_of), bank.time_range(persona.id)
-    is_end = period is not None and period.end.date() == day.date()
-    return TEXTS["as_of"]["end" if is_end else "day"].format(format_day(day))

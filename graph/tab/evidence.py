@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from html import escape
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from memory.formatting import STORE_NAMES, clip, format_day, memory_date
 from memory.search.scoring import FACTORS
 from memory.tab.memory_card import render_memory, render_sources
 from memory.tab.parts import PRIVATE, TEXTS, Update, build_table, empty_state, hint, look, new_figure, render
-from memory.types import STORES, Hit, Memory
+from memory.types import STORES, Memory
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -106,9 +106,10 @@ class TracePanel:
     def explain(self, answer: Answer) -> Update:
         """Show how an answer was found."""
         figure, candidates, notes = plot_candidates(answer), candidate_rows(answer), note_rows(answer)
+        counts = Counter(hit.memory.store for hit in answer.hits)
         likely = next((line.figures for line in answer.trace if line.node == "classify"), {})
         return {
-            self.summary: render_summary(answer),
+            self.summary: hint(render("answer_search.html", answer=answer, counts=counts, describe_time=describe_time)),
             self.classes: gr.Label(
                 {STORE_NAMES[store]: likely[store] for store in STORES if store in likely}, visible=bool(candidates)
             ),
@@ -124,33 +125,27 @@ class TracePanel:
         return render_memory(self.bank, self.bank.memory(persona_id, int(event.row_value[0])))
 
 
-def render_summary(answer: Answer) -> Markup:
-    """Render in a sentence or two how many memories were found and read, and which times were asked about."""
-    counts = Counter(hit.memory.store for hit in answer.hits)
-    return hint(render("answer_search.html", answer=answer, counts=counts, describe_time=describe_time))
-
-
 def candidate_rows(answer: Answer) -> list[Row]:
     """A row for each candidate in the order of reading: its scores, its note and what came of it."""
     cited = {c.memory.id: c.number for c in answer.reading.citations}
     notes = {n.memory.id: f"{n.relevance:.0%}: {clip(n.quote, 60)}" for n in reversed(answer.reading.notes)}
-    return [_candidate_row(rank, hit, notes, cited) for rank, hit in enumerate(answer.hits, 1)]
-
-
-def _candidate_row(rank: int, hit: Hit, notes: Mapping[int, str], cited: Mapping[int, int]) -> Row:
-    memory, found = hit.memory, int(hit.scores.get("found", rank))
-    factors = (f"{f.label} +{gain:.2f}" for name, f in FACTORS.items() if (gain := hit.scores.get(name, 0.0)) >= 0.005)
-    outcome = "read" if hit.kept else hit.why
-    return [
-        memory.id,
-        str(rank) if found == rank else f"{rank} (was {found})",
-        STORE_NAMES[memory.store],
-        f"{memory_date(memory)} — {clip(memory.text, 140)}",
-        *(round(hit.scores.get(name, 0.0), 2) for name in ("lexical", "dense", "fused", "class", "rerank")),
-        ", ".join(factors),
-        notes.get(memory.id, ""),
-        f"cited [{cited[memory.id]}]" if memory.id in cited else outcome,
-    ]
+    rows: list[Row] = []
+    for rank, hit in enumerate(answer.hits, 1):
+        memory, scores, found = hit.memory, defaultdict(float, hit.scores), int(hit.scores.get("found", rank))
+        outcome = f"cited [{cited[memory.id]}]" if memory.id in cited else "read" if hit.kept else hit.why
+        rows.append(
+            [
+                memory.id,
+                str(rank) if found == rank else f"{rank} (was {found})",
+                STORE_NAMES[memory.store],
+                f"{memory_date(memory)} — {clip(memory.text, 140)}",
+                *(round(scores[name], 2) for name in ("lexical", "dense", "fused", "class", "rerank")),
+                ", ".join(f"{f.label} +{scores[name]:.2f}" for name, f in FACTORS.items() if scores[name] >= 0.005),
+                notes.get(memory.id, ""),
+                outcome,
+            ]
+        )
+    return rows
 
 
 def note_rows(answer: Answer) -> list[Row]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, zip_longest
 from typing import Any, Literal
 
 import gradio as gr
@@ -159,14 +160,19 @@ def notice(title: str, text: str) -> list[Bubble]:
 
 
 def shown(bubbles: Sequence[Bubble]) -> list[dict[str, Any]]:
-    """Convert bubbles to what the chat box takes."""
+    """Convert bubbles to what the chat box takes, with a notice after each message that got no reply.
+
+    Without it, the chat box would show the message and the next as one.
+    """
     messages: list[dict[str, Any]] = []
-    for bubble in bubbles:
+    for bubble, following in zip_longest(bubbles, bubbles[1:]):
         metadata = {"title": bubble.title, **({"status": "pending"} if bubble.pending else {})}
         message = {"role": bubble.role, "content": bubble.markdown}
         messages.append({**message, "metadata": metadata} if bubble.title else message)
         if bubble.remembered:
             messages.append({"role": bubble.role, "content": _chip(bubble)})
+        if bubble.role == "user" and (following is None or following.role == "user"):
+            messages += shown(notice(*NO_REPLY))
     return messages
 
 
@@ -182,10 +188,7 @@ def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:
     """Return the end of a long chat, from a message of the user on, under a notice that earlier ones are not shown."""
     if len(bubbles) <= SHOWN:
         return list(bubbles)
-    rest = list(bubbles[-SHOWN + 1 :])
-    while rest and rest[0].role != "user":
-        rest.pop(0)
-    return [*notice(*CUT), *rest]
+    return [*notice(*CUT), *dropwhile(lambda bubble: bubble.role != "user", bubbles[-SHOWN + 1 :])]
 
 
 def busy(name: str) -> gr.Textbox:

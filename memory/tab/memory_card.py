@@ -42,9 +42,9 @@ def kind_name(memory: Memory) -> str:
     return "Key lines" if QUOTED_LINE.match(memory.text) else "Summary"
 
 
-def render_memory(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
-    """Render the card of a memory and its origin, with `reach` turns before and after each source turn."""
-    return render_card(bank, memory) + render_origin(bank, memory, reach)
+def render_memory(bank: Bank, memory: Memory) -> Markup:
+    """Render the card of a memory and its origin."""
+    return render_card(bank, memory) + render_origin(bank, memory)
 
 
 def render_card(bank: Bank, memory: Memory) -> Markup:
@@ -54,20 +54,20 @@ def render_card(bank: Bank, memory: Memory) -> Markup:
     return render("memory_card.html", memory=memory, kind=kind_name(memory), successors=successors)
 
 
-def render_origin(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
+def render_origin(bank: Bank, memory: Memory) -> Markup:
     """Render the conversation around the source turns of a memory, and the answers that relied on it."""
     uses = bank.citing_answers(memory.persona_id, memory.id, MAX_USES)
-    return render("memory_origin.html", sources=render_sources(bank, memory, reach), uses=uses)
+    return render("memory_origin.html", sources=render_sources(bank, memory), uses=uses)
 
 
-def render_sources(bank: Bank, memory: Memory, reach: int = REACH) -> Markup:
+def render_sources(bank: Bank, memory: Memory) -> Markup:
     """Render the conversations that a memory comes from, its source turns marked; the earliest first."""
     persona_id, is_own = memory.persona_id, not bank.persona(memory.persona_id).kept_apart
     cited = bank.sources(persona_id, memory.id)
     first_turns = list({turn.session_id: turn for turn in reversed(cited)}.values())[::-1]
     said = []
     for turn in first_turns[: 1 + MAX_FURTHER]:
-        around = bank.turns(persona_id, turn.session_id, around=turn.position, reach=reach)
+        around = bank.turns(persona_id, turn.session_id, around=turn.position, reach=REACH)
         turns = [replace(line, speaker=YOU) if is_own and line.role == "user" else line for line in around]
         said.append((bank.session(persona_id, turn.session_id), turns))
     return render(

@@ -124,7 +124,7 @@ class ExportPanel:
         return self._offer("bank", "db", lambda path: backup.backup(self.bank, path, task))
 
     def _offer(self, name: str, suffix: str, write: Callable[[Path], object]) -> Update:
-        return {self.file: gr.File(str(downloads.create(self.bank.path, name, suffix, write)), visible=True)}
+        return {self.file: _offer_file(self.bank, name, suffix, write)}
 
 
 class JournalPanel:
@@ -154,10 +154,7 @@ class JournalPanel:
     def export(self) -> gr.File:
         """Write the whole journal to a file."""
         text = journal.to_csv(journal.read(self.bank))
-        path = downloads.create(
-            self.bank.path, "journal", "csv", lambda path: path.write_text(text, encoding="utf-8", newline="")
-        )
-        return gr.File(str(path), visible=True)
+        return _offer_file(self.bank, "journal", "csv", lambda path: path.write_text(text, "utf-8", newline=""))
 
 
 class PersonaPanel:
@@ -247,3 +244,7 @@ def _required(persona_id: int | None) -> int:
 
 def _download_field(elem_id: str) -> gr.File:
     return gr.File(label="Ready to download", visible=False, interactive=False, elem_id=elem_id)
+
+
+def _offer_file(bank: Bank, name: str, suffix: str, write: Callable[[Path], object]) -> gr.File:
+    return gr.File(str(downloads.create(bank.path, name, suffix, write)), visible=True)
