@@ -53,7 +53,7 @@ def weights() -> Weights:
 
 @pytest.fixture
 def model(weights: Weights) -> LocalModel:
-    return LocalModel(name="fake", weights=weights)
+    return LocalModel(weights=weights)
 
 
 async def ask(model: LocalModel, user: str, text: str) -> None:

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,20 +67,21 @@ def marks(command: str) -> tuple[str, str]:
 @contextmanager
 def progress_bars(unit: str, **options: Any) -> Iterator[Watch]:  # noqa: ANN401  # tqdm's own
     """Show one bar after another, a new one whenever the label changes; a line now and then if nobody sees bars."""
-    bars: dict[str, tqdm[Any]] = {}
-    printed_at = time.monotonic()
-    with ExitStack() as stack:
+    bar: tqdm[Any] = tqdm(disable=True)
+    shown, printed_at = "", time.monotonic()
 
-        def watch(label: str, done: int, total: int) -> None:
-            nonlocal printed_at
-            if not sys.stderr.isatty() and time.monotonic() - printed_at >= SECONDS_BETWEEN_LINES:
-                printed_at = time.monotonic()
-                print_error(f"{label}: {done:,} of {total:,} {unit}s")
-            if label not in bars:
-                stack.close()
-                bars.clear()
-                bars[label] = stack.enter_context(tqdm(unit=unit, desc=label, disable=None, **options))
-            bars[label].total = total
-            bars[label].update(done - bars[label].n)
+    def watch(label: str, done: int, total: int) -> None:
+        nonlocal bar, shown, printed_at
+        if not sys.stderr.isatty() and time.monotonic() - printed_at >= SECONDS_BETWEEN_LINES:
+            printed_at = time.monotonic()
+            print_error(f"{label}: {done:,} of {total:,} {unit}s")
+        if label != shown:
+            bar.close()
+            bar, shown = tqdm(unit=unit, desc=label, disable=None, **options), label
+        bar.total = total
+        bar.update(done - bar.n)
 
+    try:
         yield watch
+    finally:
+        bar.close()

@@ -40,13 +40,13 @@ class Choice(StrictReply):
 
 
 def rate(
-    replies: Sequence[Reply], model: ChatModel, watch: Callable[[int, int], None], seed: int = 0
+    replies: Sequence[Reply], model: ChatModel, watch: Callable[[int, int], None]
 ) -> tuple[dict[str, Rating], Spent]:
     """Rate these replies by id, and choose the closest where a question has several, in random order.
 
     What the model does not say in the form that is asked for stays empty, and counts as unreadable.
     """
-    counts, shuffled, done = Spent(), random.Random(seed), count(1)
+    counts, shuffled, done = Spent(), random.Random(0), count(1)
     ratings: dict[str, Rating] = {}
     for own in by_question(replies).values():
         own = shuffled.sample(own, len(own))

@@ -74,9 +74,9 @@ def search(bank: Path, model: str, asks: Asks) -> Measured:
     return measured
 
 
-def process_memory(pid: int | str = "self") -> dict[str, float]:
-    """MiB of a process now ("after") and at its "peak", on Linux; empty elsewhere."""
-    status = Path(f"/proc/{pid}/status")
+def process_memory() -> dict[str, float]:
+    """MiB of this process now ("after") and at its "peak", on Linux; empty elsewhere."""
+    status = Path("/proc/self/status")
     fields = dict(line.split(":", 1) for line in status.read_text().splitlines()) if status.exists() else {}
     names = {"after": "VmRSS", "peak": "VmHWM"}
     return {name: int(fields[key].split()[0]) / 1024 for name, key in names.items() if key in fields}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import psutil  # type: ignore[import-untyped]
 
-from eval.speed.asking import process_memory
 from eval.speed.synthetic import A_SESSION, Life, add_vectors, content_words
 from graph.assistant import Assistant
 from graph.server.services import build_services
@@ -95,8 +95,7 @@ def _start(home: str, *, settle: bool) -> tuple[float, float]:
         took = time.perf_counter() - started
         if settle:
             time.sleep(SETTLE_S)
-        resident = process_memory(app.pid).get("after")
-        return round(took, 2), round(resident) if resident else float("nan")
+        return round(took, 2), round(psutil.Process(app.pid).memory_info().rss / 2**20)
     finally:
         app.terminate()
         app.wait(timeout=20)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from graph.learning import from_model, from_rules
 from graph.learning.from_model import Excerpt
 from graph.models.calls import ModelUnavailable
-from graph.models.faults import ServerError
 from graph.models.json_replies import UnusableReply
 from memory.bank import learning_queue
 from memory.bank.queries.told import events_told, known_facts, name_told, upcoming
@@ -110,10 +109,10 @@ def _learn(
         return from_model.learn(turns, model, _background(bank, session, turns)), ""
     except UnusableReply as fault:
         notice = f"the chat model's reply could not be used: {fault}"
-    except ServerError as fault:  # to wait for a server that fails at one session would hold up all the others
+    except ModelUnavailable as fault:
+        if fault.status != 500:  # to wait for a server that fails at one session would hold up all the others
+            raise
         notice = str(fault)
-    except ModelUnavailable:
-        raise
     except MemoirError as fault:
         notice = str(fault)
     return from_rules.learn(turns), notice

@@ -4,7 +4,7 @@ Whatever goes wrong raises `ModelFailed`, whose message says what happened and w
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -108,18 +108,18 @@ async def _ask_server(
     try:
         for form, refusals in profile.forms(server.form) if schema else ():
             fields = body | profile.response_format(form, schema or {}, openai=openai)
-            with suppress(_SchemaRefused):
-                received = await reply.receive({"extra_body": fields}, refusals)
+            try:
+                received = await reply.receive({"extra_body": fields})
+            except ModelFailed as fault:
+                if fault.status not in refusals or reply.text:
+                    raise
+            else:
                 server.form = form
                 return received
         return await reply.receive({"extra_body": body})
     except faults.ContextExceeded as fault:
         server.context = fault.length or server.context
         raise
-
-
-class _SchemaRefused(Exception):
-    """The server may not take the schema in this form."""
 
 
 @dataclass
@@ -138,12 +138,11 @@ class _Reply:
     text: str = ""
     cut: bool = False
 
-    async def receive(self, options: Mapping[str, Any], refusals: Sequence[int] = ()) -> Completion:
+    async def receive(self, options: Mapping[str, Any]) -> Completion:
         """Read the stream of the reply.
 
         Raises:
             ModelFailed: there is no reply, or only a part of one.
-            _SchemaRefused: the server failed with the HTTP status of a refusal before the first piece of the reply.
         """
         self.has_form = "json_schema" in options or "response_format" in options.get("extra_body", ())
         fault: Exception | None = None
@@ -167,8 +166,6 @@ class _Reply:
             fault = None if self.cut else TimeoutError(f"no text came within {limits.FIRST_TEXT_SECONDS:.0f} s")
         # Not within `except`: the fault may quote the key, and Python would print it as this error's context.
         if fault is not None:
-            if faults.http_status(fault) in refusals and not self.text and not faults.exceeds_context(fault):
-                raise _SchemaRefused
             raise faults.to_error(fault, partial=bool(self.text))
         return self._completion()
 

@@ -26,15 +26,16 @@ class UnknownModel(MemoirError):
 
 
 class ModelFailed(MemoirError):
-    """A chat model gave no usable reply: it was unreachable, refused, too slow, or replied with nothing."""
+    """A chat model gave no usable reply: it was unreachable, refused, too slow, or replied with nothing.
+
+    `status` is the HTTP status with which its server refused or failed, 0 if there is none.
+    """
+
+    status = 0
 
 
 class ModelUnavailable(ModelFailed):
     """It may reply another time: its server is away, busy or refuses the key, or the memory is full."""
-
-
-class ServerError(ModelUnavailable):
-    """Its server failed at this request (HTTP 500): it may reply another time, or fail at the same request again."""
 
 
 class ContextExceeded(ModelFailed):
@@ -61,11 +62,10 @@ def to_error(fault: BaseException, *, partial: bool = False) -> MemoirError:
     headers: Iterable[Any] = getattr(getattr(fault, "response", None), "headers", None) or {}
     wait = str(dict(headers).get("retry-after", ""))
     remedy += f" (the server asks for {wait} s)" if wait.isdecimal() else ""
-    message = no_reply(said, remedy, partial=partial)
-    if status == 500:
-        return ServerError(message)
     kind = ModelUnavailable if status in (401, 403, 404, 429) or status >= 500 or by_name else ModelFailed
-    return kind(message)
+    error = kind(no_reply(said, remedy, partial=partial))
+    error.status = status
+    return error
 
 
 def _words(fault: BaseException) -> str:

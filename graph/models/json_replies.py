@@ -50,8 +50,11 @@ async def ask_for_json(
     replies.append(await stream_reply(model, talk, schema=schema, max_tokens=max_tokens))
     try:
         return parse_json(replies[-1].text, shape)
-    except UnusableReply as fault:
-        replies.append(await stream_reply(model, repair(talk, str(fault)), schema=schema, max_tokens=max_tokens))
+    except UnusableReply as fault:  # its text is left out of the second prompt, as it is untrusted
+        *before, (role, text) = talk
+        problem = f"Your reply could not be used: {quoted(str(fault))}. Reply with the JSON object alone."
+        talk = [*before, (role, f"{text}\n\n{problem}")]
+        replies.append(await stream_reply(model, talk, schema=schema, max_tokens=max_tokens))
         return parse_json(replies[-1].text, shape)
 
 
@@ -72,13 +75,6 @@ def parse_json(reply: str, shape: type[Shape]) -> Shape:
         where = ".".join(str(part) for part in first["loc"])
         # A field may be of the model's own making, and as long as it likes.
         raise UnusableReply((f"{where[:PROBLEM]}: " if where else "") + first["msg"][:PROBLEM]) from None
-
-
-def repair(talk: Messages, problem: str) -> Messages:
-    """The same messages with the problem of the last reply; the reply itself is left out, as it is untrusted text."""
-    *before, (role, text) = talk
-    problem = f"Your reply could not be used: {quoted(problem)}. Reply with the JSON object alone."
-    return [*before, (role, f"{text}\n\n{problem}")]
 
 
 def quoted(data: object) -> str:

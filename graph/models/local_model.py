@@ -155,7 +155,6 @@ class LocalModel(BaseChatModel):
     every other chat model over the same ones.
     """
 
-    name: str
     weights: LocalWeights
 
     @property

@@ -102,10 +102,10 @@ def chat_model(name: str, *, quantization: Quantization = "auto") -> "BaseChatMo
     if parsed.kind == "gguf":
         from graph.models.gguf.weights import weights_of_file
 
-        return LocalModel(name=parsed.model, weights=weights_of_file(Path(parsed.model).expanduser().absolute()))
+        return LocalModel(weights=weights_of_file(Path(parsed.model).expanduser().absolute()))
     from graph.models.hf import shared_weights
 
-    return LocalModel(name=parsed.model, weights=shared_weights(parsed.model, resolve_quantization(quantization)))
+    return LocalModel(weights=shared_weights(parsed.model, resolve_quantization(quantization)))
 
 
 def resolve_quantization(quantization: Quantization) -> Quantization:

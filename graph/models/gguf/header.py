@@ -31,29 +31,14 @@ USE_ANOTHER: str = _TABLE["use_another"]
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """What a GGUF file tells of its model; `metadata` has no arrays but `control_tokens`."""
+    """What a GGUF file tells of its model; `cache_bytes` is the size of the key-value cache at the whole context."""
 
-    metadata: dict[str, Any]
     control_tokens: tuple[str, ...]
     precision: str
     parameters: int
     weight_bytes: int
-
-    def number(self, key: str, default: int = 0) -> int:
-        """A number that the metadata keeps under its architecture, as "context_length"."""
-        return int(self.metadata.get(f"{self.metadata['general.architecture']}.{key}", default))
-
-    @property
-    def context(self) -> int:
-        """Tokens of context used: those the model was trained for, at most `MAX_CONTEXT`."""
-        return min(MAX_CONTEXT, self.number("context_length", MAX_CONTEXT))
-
-    @property
-    def cache_bytes(self) -> int:
-        """The key-value cache at the whole context; OpenVINO keeps eight bits a value."""
-        heads = self.number("attention.head_count", 1)
-        size = self.number("attention.key_length", self.number("embedding_length") // heads)
-        return 2 * self.number("block_count") * self.number("attention.head_count_kv", heads) * size * self.context
+    context: int
+    cache_bytes: int
 
 
 def read_header(path: Path) -> GgufHeader:
@@ -110,7 +95,18 @@ def _read(path: Path, size: int, modified: int) -> GgufHeader:
         if math.ceil(data.tell() / alignment) * alignment + end > len(data):
             raise ValueError("the weights end before the file should")
     ((precision, _),) = parameters.most_common(1)
-    return GgufHeader(metadata, control, precision, parameters.total(), total)
+    return GgufHeader(control, precision, parameters.total(), total, *_context_and_cache(metadata))
+
+
+def _context_and_cache(metadata: Mapping[str, Any]) -> tuple[int, int]:
+    """Tokens of context used, and bytes of the key-value cache at all of it; OpenVINO keeps eight bits a value."""
+
+    def number(key: str, default: int = 0) -> int:
+        return int(metadata.get(f"{metadata['general.architecture']}.{key}", default))
+
+    context, heads = min(MAX_CONTEXT, number("context_length", MAX_CONTEXT)), number("attention.head_count", 1)
+    size = number("attention.key_length", number("embedding_length") // heads)
+    return context, 2 * number("block_count") * number("attention.head_count_kv", heads) * size * context
 
 
 def _problem(metadata: Mapping[str, Any]) -> str:
