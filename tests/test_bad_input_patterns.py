@@ -13,7 +13,7 @@ from graph.readers.counting import intervals, totals
 from graph.readers.talk import known, reply
 from graph.replies import card, second_person
 from graph.tab import messages
-from graph.understanding import acts, follow_ups, markup, question, requests, sentences, times
+from graph.understanding import acts, markup, question, requests, sentences, times
 from memory.bank.queries.listing import stands_alone
 from memory.importers.benchmarks import dialsim, longmemeval
 from memory.importers.chats.whatsapp import read_message_time, text_and_skip_reason
@@ -52,7 +52,7 @@ TEXTS = [f"{first}{part * (LENGTH // len(part))}{last}" for part in REPEATED for
 
 READERS: dict[str, Callable[[str], object]] = {
     "act": acts.said,
-    "follow-up": follow_ups.stands_alone,
+    "follow-up": question.stands_alone,
     "question": lambda text: question.parse(text, 10, {}),
     "times": lambda text: times.times_in(text, NOW),
     "sentences": sentences.split,

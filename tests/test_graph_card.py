@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.learning.learner import learn_from_sessions
-from graph.replies.card import OF_ASSISTANT, example_turns, first_message
+from graph.replies.card import OF_ASSISTANT, example_turns, fill_names
 from memory.search.indexer import embed_all
 from memory.types import Persona, PersonaDraft, SessionDraft, TurnDraft
 
@@ -54,8 +54,8 @@ def test_turns_may_begin_with_the_names_themselves():
     ],
 )
 def test_the_first_message_has_the_names_filled_in(text, named, unnamed):
-    assert first_message(iris(first_message=text), "Noor") == named
-    assert first_message(iris(first_message=text), "") == unnamed
+    assert fill_names(text, iris(), "Noor") == named
+    assert fill_names(text, iris(), "") == unnamed
 
 
 pieces = st.sampled_from(
@@ -67,7 +67,7 @@ texts = st.lists(pieces | st.text(max_size=8), max_size=30).map("".join)
 @given(texts, texts, texts)
 def test_any_card_gives_turns_with_words_and_without_placeholders_of_its_own(name, user, text):
     persona = Persona(name, first_message=text, examples=text, id=1, created_at=datetime(2024, 7, 1, tzinfo=UTC))
-    first_message(persona, user)
+    fill_names(persona.first_message, persona, user)
     for role, said in example_turns(persona, user):
         assert role in ("human", "ai")
         assert said == said.strip() != ""

@@ -3,7 +3,7 @@
 import pytest
 
 from graph.training.recognisers import questions
-from graph.understanding.follow_ups import answer_to, refers_back
+from graph.understanding.question import answer_to, refers_back
 from memory.types import TurnDraft
 
 

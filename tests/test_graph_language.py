@@ -51,7 +51,7 @@ def test_every_phrasing_is_used_and_every_one_that_is_used_is_written():
     for file in Path(patterns.__file__).parents[1].rglob("*.py"):
         source = file.read_text("utf-8")
         known = {name for topic in re.findall(r'phrasings\("(\w+)"\)', source) for name in patterns.phrasings(topic)}
-        names = set(re.findall(r'_(?:FORMS|QUESTION|ANSWERS|FEELINGS)\["(\w+)"\]', source))
+        names = set(re.findall(r'_(?:FORMS|QUESTION|ANSWERS|FEELINGS|UPDATES|FOLLOW_UPS)\["(\w+)"\]', source))
         assert names <= known, file
         used |= names | set(re.findall(r'"(\w+)"', source))
     by_kind = ("expects", "recaps")

@@ -7,8 +7,8 @@ import gradio as gr
 import pytest
 
 from graph.readers import line_reader
+from graph.readers.recaps import say_plan
 from graph.replies.phrases import MANNERS
-from graph.replies.recaps import say_plan
 from graph.tab.chat_box import coming_up
 from memory.bank import corrections
 from memory.bank.queries.told import count_known

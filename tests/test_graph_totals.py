@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from graph.readers.counting.totals import amount_in, asks_total, split_items, without_total
+from graph.readers.counting.several import amount_in, asks_total, split_items, without_total
 from memory.types import PersonaDraft, SessionDraft, TurnDraft
 
 BILLS = (

@@ -13,7 +13,6 @@ from typing import Any
 
 from memory import read_table
 
-_FOLDER = Path(__file__).parent
 _SLOT = re.compile(r"<([A-Z]+(?:_[A-Z]+)*)>")
 
 
@@ -66,7 +65,7 @@ def by_word(lists: Mapping[str, str]) -> dict[str, str]:
 
 def _of_file(file: str) -> str:
     """The words of a file, but its comments; grouped, so that a place in a text is not tried with each of them."""
-    lines = (_FOLDER / file).read_text("utf-8").split("\n")
+    lines = Path(__file__).with_name(file).read_text("utf-8").split("\n")
     every = sorted(" ".join(line for line in lines if line[:1] != "#").split())
     groups = groupby(every, key=lambda word: word[:2])
     return "|".join(f"{start}(?:{'|'.join(word[2:] for word in group)})" for start, group in groups)

@@ -5,14 +5,11 @@ the wrong words are named, in the last statement that has them, or one of anothe
 clear what is meant, nothing changes. The first version is kept as history, marked as taken back.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import product
-from typing import TYPE_CHECKING
 
 from graph.language.patterns import phrasing_list, phrasings
 from graph.learning.plain_facts import facts
@@ -21,12 +18,10 @@ from graph.understanding.parts import tells
 from graph.understanding.requests import Correction
 from graph.understanding.sentences import capitalise, split
 from graph.understanding.times import denied_times, stated_time, times_in
+from memory.bank.bank import Bank
 from memory.search.quotes import contains
 from memory.search.tokens import content_terms, terms
 from memory.types import SEMANTIC, SUMMARY, Hit, LearnedMemory, Memory, MemoryDraft, Quote, TimeSpan
-
-if TYPE_CHECKING:
-    from memory.bank.bank import Bank
 
 RECENT = 8
 """Last statements of a chat that a message may correct by naming what is wrong."""

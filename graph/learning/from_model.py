@@ -6,18 +6,18 @@ the user did not say it, and dropped if it is known. Turns go into the prompt as
 can end the block.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal, Self
 
+from langchain_core.language_models import BaseChatModel
 from pydantic import Field
 
 from graph.learning import from_rules
 from graph.learning.from_rules import emotion, scene
 from graph.learning.summary import TermWeights, summary
+from graph.models.calls import Messages
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
 from graph.models.tokens import UNKNOWN_CONTEXT, context_length, estimated_tokens
 from graph.replies.card import THE_USER
@@ -25,18 +25,13 @@ from graph.understanding import acts
 from graph.understanding.markup import without_citations
 from graph.understanding.sentences import shorten, split
 from graph.understanding.times import stated_time, times_in
+from memory.bank.learning_queue import SessionTurn
 from memory.bank.relations import YOU, name_user
+from memory.dates.expressions import TimeExpression
 from memory.formatting import format_day
 from memory.search.quotes import contains
 from memory.search.tokens import content, words
 from memory.types import SEMANTIC, LearnedMemory, Memory, MemoryDraft, Quote, Turn
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-    from graph.models.calls import Messages
-    from memory.bank.learning_queue import SessionTurn
-    from memory.dates.expressions import TimeExpression
 
 MAX_WORDS, MAX_TEXT = 160, 160
 """Most characters of an item's quotation and sentence, in the schema alone: beyond it they are cut, not refused."""
@@ -104,7 +99,7 @@ class Excerpt:
         """The known fact whose number an item names."""
         return self.facts[item.known - 1] if item.action != "add" and 0 < item.known <= len(self.facts) else None
 
-    def after(self, learned: Sequence[LearnedMemory], by_rules: int) -> Excerpt:
+    def after(self, learned: Sequence[LearnedMemory], by_rules: int) -> Self:
         """The excerpt with what the model taught in the parts before it, after what the rules did, the latest first."""
         over = {(each.earlier, n) for each in learned for n in (each.replaces, each.closes) if n is not None}
         told = {(fact.store, fact.text) for fact in (*self.facts, *self.taught)}

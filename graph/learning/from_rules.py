@@ -3,15 +3,12 @@
 All texts are in the words that were said. Sentences that ask, suppose, quote or report are ignored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from graph.language.patterns import by_word, load, phrasings
 from graph.learning.plain_facts import endings, facts
@@ -21,12 +18,10 @@ from graph.understanding import acts
 from graph.understanding.question import proper_names
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
+from memory.bank.learning_queue import SessionTurn
 from memory.bank.queries.listing import stands_alone
 from memory.dates.expressions import TimeExpression
 from memory.types import LearnedMemory, MemoryDraft, Quote, Turn, TurnDraft
-
-if TYPE_CHECKING:
-    from memory.bank.learning_queue import SessionTurn
 
 GIST = 3
 """Sentences of a summary; a session of fewer than twice as many gets none."""
@@ -160,14 +155,10 @@ def _understandable(sentence: str, text: str) -> tuple[str, str]:
     sentences = _sentences(text)
     here = sentences.index(sentence)
     for place in range(here - 1, max(here - 1 - NEAR, -1), -1):
-        if _names_somebody(sentences[place]):
-            return f"{sentences[place]} {sentence}", " ".join(sentences[place : here + 1])
+        before = sentences[place]
+        if _FORMS["somebody"].search(before) or proper_names(f"- {before}"):  # "my mum", or a name
+            return f"{before} {sentence}", " ".join(sentences[place : here + 1])
     return "", ""
-
-
-def _names_somebody(text: str) -> bool:
-    """Whether a text says whom "he" or "she" after it may mean: "my mum", or a name."""
-    return bool(_FORMS["somebody"].search(text) or proper_names(f"- {text}"))
 
 
 def _summary(

@@ -1,31 +1,25 @@
 """Learn from the finished sessions in the bank's queue, in the background."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+
+from langchain_core.language_models import BaseChatModel
 
 from graph.learning import from_model, from_rules
 from graph.learning.from_model import Excerpt
 from graph.models.calls import ModelUnavailable
 from graph.models.json_replies import UnusableReply
+from graph.settings import LearnerEngine
 from memory.bank import learning_queue
+from memory.bank.bank import Bank
+from memory.bank.learning_queue import SessionTurn
 from memory.bank.queries.told import events_told, known_facts, name_told, upcoming
 from memory.embedding.turns import BackgroundThread, background_turn
 from memory.errors import MemoirError
 from memory.formatting import format_count
-from memory.types import LearnedMemory, WriteCounts
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-    from graph.settings import LearnerEngine
-    from memory.bank.bank import Bank
-    from memory.bank.learning_queue import SessionTurn
-    from memory.search.indexer import Indexer
-    from memory.types import Session
+from memory.search.indexer import Indexer
+from memory.types import LearnedMemory, Session, WriteCounts
 
 LOOK_EVERY = 60.0
 """Seconds between two searches for chats that have ended."""
@@ -99,8 +93,7 @@ def _learn(
     stopped: Callable[[], bool],
 ) -> tuple[Sequence[LearnedMemory], str]:
     # An import may hold years of conversations, and nobody asked to send them to a model.
-    by_rules = engine == "auto" and (model is None or session.source != "chat")
-    by_rules = by_rules or engine == "rules"
+    by_rules = engine == "rules" or (engine == "auto" and (model is None or session.source != "chat"))
     if by_rules or model is None:
         with background_turn(stopped):
             learned = () if stopped() else from_rules.learn(turns)
@@ -109,11 +102,10 @@ def _learn(
         return from_model.learn(turns, model, _background(bank, session, turns)), ""
     except UnusableReply as fault:
         notice = f"the chat model's reply could not be used: {fault}"
-    except ModelUnavailable as fault:
-        if fault.status != 500:  # to wait for a server that fails at one session would hold up all the others
-            raise
-        notice = str(fault)
     except MemoirError as fault:
+        # To wait for a server that fails at one session would hold up all the others.
+        if isinstance(fault, ModelUnavailable) and fault.status != 500:
+            raise
         notice = str(fault)
     return from_rules.learn(turns), notice
 

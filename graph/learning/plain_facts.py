@@ -4,13 +4,11 @@ Each fact carries the words it was read from. A form that may mean something els
 sofa") is left out: a fact that is missed can still be found in the dialogue, a wrong one misleads.
 """
 
-from __future__ import annotations
-
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from graph.language.facts import FactKind, Form, forms
 from graph.language.patterns import load, pattern, phrasings
@@ -19,9 +17,6 @@ from graph.understanding.sentences import LOWER_CASE_END, split
 from graph.understanding.times import times_in
 from memory.bank.relations import YOU
 from memory.types import MemoryDraft, Relation, TimeSpan
-
-if TYPE_CHECKING:
-    import re
 
 _FORMS = phrasings("statements")
 

@@ -11,11 +11,10 @@ from graph.models.json_replies import UnusableReply
 from graph.readers import extractive
 from graph.readers.chain_of_note import reader as chain_of_note
 from graph.readers.chain_of_note.reply_formats import RejectedAnswer
-from graph.readers.plans import ahead
+from graph.readers.recaps import recap
 from graph.readers.talk.reply import speak
-from graph.replies.people import introduce_self, name_of_user
+from graph.replies.facts import introduce_self, name_of_user
 from graph.replies.phrases import NEWS, SMALL_TALK, acknowledge, confirm, manner, reply
-from graph.replies.recaps import recap
 from graph.replies.reminders import remind
 from graph.state import (
     CITATION,
@@ -117,8 +116,7 @@ async def _read(reader_input: ReaderInput, revision: Revision | None) -> ReaderO
     if revision is not None:
         return _revised(ask, hits, revision)
     kind = None if ask.only_found else message.recap
-    plans = ahead(ask.persona.id, ask.as_of, services)
-    recapped = await asyncio.to_thread(recap, kind, ask, services.bank, plans) if kind is not None else None
+    recapped = await asyncio.to_thread(recap, kind, ask, services) if kind is not None else None
     # What is small talk has a reply of its own for a bank that knows nothing.
     if recapped is not None and (recapped.citations or kind != "about me"):
         line = TraceLine("read", f"what was told ({kind}), {recapped.outcome}")

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import count, islice
+from itertools import islice
 
 from graph.readers.counting.intervals import Comparison, compare_days
-from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, clip, frame_of, state
-from graph.readers.updates import answers, current_note
+from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, answers, clip, current_note, frame_of, state
 from graph.replies.facts import state_fact
 from graph.state import SUFFICIENT, Citation, Note, Reading, Reason
 from graph.understanding.parts import tells
@@ -59,9 +58,17 @@ def compose(
 
 
 def quote_all(question: Question, notes: Sequence[Note], asked_at: datetime) -> Reading:
-    """Each note as a line, as far as there is room."""
-    quoted = [(note, frame_of(note, asked_at), note.quote) for note in notes]
-    return _quoting(_cut_to_fit(quoted, question), notes)
+    """Each note as a line, as many as `MAX_WORDS` allow, the further ones cut."""
+    room, kept = MAX_WORDS, list[Quoted]()
+    for note in notes:
+        frame = frame_of(note, asked_at)
+        left = room - len(frame.split()) - 1  # its number
+        if kept and left < LEAST_WORDS:
+            break
+        cut = clip(note.quote, question, min(left, FURTHER_WORDS) if kept else max(left, LEAST_WORDS))
+        kept.append((note, frame, cut))
+        room = left - len(cut.split())
+    return _quoting(kept, notes)
 
 
 def _statements(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
@@ -147,15 +154,6 @@ def _quoting(quoted: Sequence[Quoted], notes: Sequence[Note], first: str = "") -
     return Reading("\n".join(filter(None, [first, *lines])), tuple(notes), citations)
 
 
-def enumerate_notes(items: Sequence[tuple[str, Sequence[Note]]], notes: Sequence[Note]) -> Reading:
-    """The things in a row, each with the numbers of the notes that name it: "bread [1][2] and milk [3]"."""
-    numbers = count(1)
-    said = [f"{words} {''.join(f'[{next(numbers)}]' for _ in sources)}" for words, sources in items]
-    citations = citations_of([note for _, sources in items for note in sources])
-    between, last = ("; ", "; and ") if any("," in words for words, _ in items) else (", ", " and ")
-    return Reading(f"{between.join(said[:-1])}{last}{said[-1]}.", tuple(notes), citations)
-
-
 def citations_of(notes: Sequence[Note]) -> tuple[Citation, ...]:
     """The citations of notes, numbered from 1, with their scores."""
     return tuple(Citation(n, note.memory, note.quote, note.scores) for n, note in enumerate(notes, 1))
@@ -187,17 +185,3 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
     if question.unknown_names:
         return "I remember nothing about " + " or ".join(f"“{n}”" for n in question.unknown_names) + "."
     return "I remember nothing about that."
-
-
-def _cut_to_fit(quoted: Sequence[Quoted], question: Question) -> list[Quoted]:
-    """As many quotes as `MAX_WORDS` allow, the further ones cut."""
-    room = MAX_WORDS
-    kept: list[Quoted] = []
-    for note, frame, quote in quoted:
-        left = room - len(frame.split()) - 1  # its number
-        if kept and left < LEAST_WORDS:
-            break
-        cut = clip(quote, question, min(left, FURTHER_WORDS) if kept else max(left, LEAST_WORDS))
-        kept.append((note, frame, cut))
-        room = left - len(cut.split())
-    return kept

@@ -4,23 +4,22 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from graph.language.patterns import phrasings
 from graph.language.people import SPEAKER
-from graph.readers import composing, plans
-from graph.readers.counting import intervals, listing, totals
+from graph.readers import composing, recaps
+from graph.readers.counting import intervals, several
 from graph.readers.counting.intervals import Comparison
 from graph.readers.line_reader import Line
 from graph.readers.notes import Evidence, notes_about, take_notes
-from graph.readers.updates import answers, asks_of_past
+from graph.readers.stating import answers, asks_of_past
 from graph.replies.card import fill_names, is_program
-from graph.replies.people import answer_about_person
+from graph.replies.facts import answer_about_person
 from graph.replies.phrases import manner
 from graph.replies.second_person import first_person
-from graph.state import SUFFICIENT, USER, Ask, Message, Note, ReaderInput, ReaderOutput, Reading, Services, TraceLine
+from graph.state import SUFFICIENT, USER, Ask, Note, ReaderInput, ReaderOutput, Reading, Services, TraceLine
 from graph.understanding import question
-from graph.understanding.follow_ups import answer_to
 from graph.understanding.question import Question
 from graph.understanding.sentences import split
 from graph.understanding.times import is_of_time, may_tell_of_time, moment_of
@@ -46,16 +45,16 @@ GENERAL = "I only know what I have been told, and nobody has told me about that.
 async def read(reader_input: ReaderInput) -> ReaderOutput:
     """Answer by quoting the hits, or abstain in the persona's manner."""
     ask, message, services = reader_input.ask, reader_input.message, reader_input.services
-    reading = await asyncio.to_thread(answer, reader_input)
-    reading = replace(reading, by="extractive")
-    of_card = None
-    if reading.abstained and not ask.only_found and question.asks_of_persona(message.question.text):
-        of_card = await asyncio.to_thread(_read_card, message.question.text, ask, services)
+    asked, of_card = message.question.text, None
+    reading = replace(await asyncio.to_thread(answer, reader_input), by="extractive")
+    if reading.abstained and not ask.only_found and question.asks_of_persona(asked):
+        of_card = await asyncio.to_thread(_read_card, asked, ask, services)
     if of_card is not None:
         reading = replace(of_card, notes=reading.notes)
     elif reading.abstained:
         spoken = manner(ask.persona.manner)
-        if is_general(message) or not (message.classes.asks_memory or reading.citations):
+        is_of_user = SPEAKER.search(asked) and not _FORMS["how_to"].search(asked)
+        if not (message.classes.asks_memory or (is_of_user and reading.citations)):
             reading = replace(reading, answer=spoken.unknown.format(why=GENERAL), citations=())
         elif reading.citations:
             reading = replace(reading, answer=f"{spoken.unsure}\n{reading.answer}")
@@ -86,21 +85,15 @@ def _read_card(wording: str, ask: Ask, services: Services) -> Reading | None:
     return Reading(unsure, abstained=True, reason="found but does not say", by="extractive")
 
 
-def is_general(message: Message) -> bool:
-    """Whether a question asks for general knowledge ("how do you boil an egg") and not for what was told."""
-    is_of_user = SPEAKER.search(message.question.text) and not _FORMS["how_to"].search(message.question.text)
-    return not (message.classes.asks_memory or is_of_user)
-
-
 def answer(reader_input: ReaderInput) -> Reading:
     """The answer to a message's question from the hits."""
     ask, window, services = reader_input.ask, reader_input.window, reader_input.services
     own, parsed = _parse(reader_input)
-    may_be_planned = plans.asks_of_plans(reader_input.message.question.text, window, ask)
+    may_be_planned = recaps.asks_of_plans(reader_input.message.question.text, window, ask)
     is_ahead = all(time.span.start > ask.as_of for time in window)
-    planned = plans.of_times(window, ask, services) if may_be_planned and (parsed.only_time or is_ahead) else []
+    planned = recaps.of_times(window, ask, services) if may_be_planned and (parsed.only_time or is_ahead) else []
     told = (hit.memory for hit in reader_input.kept)
-    if parsed.only_time and may_be_planned and (reading := plans.whats_on(planned, told, window, ask, services)):
+    if parsed.only_time and may_be_planned and (reading := recaps.whats_on(planned, told, window, ask, services)):
         return reading
     hits = reader_input.kept
     origins = services.bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
@@ -128,7 +121,7 @@ def answer(reader_input: ReaderInput) -> Reading:
     known = None if is_of_then or is_ahead else _known_until(known_period(services.bank, ask.persona.id), ask.as_of)
     reading = composing.compose(parsed, notes, window=window, known=known, asked_at=ask.as_of)
     if reading.abstained and planned and not parsed.unknown_names:
-        listed_plans = plans.list_plans(planned, ask)
+        listed_plans = recaps.list_plans(planned, ask)
         reading = replace(listed_plans, notes=reading.notes, abstained=True, reason=reading.reason)
     if not minilm.reads(own) or (is_of_one and not asks_several):
         return reading
@@ -146,7 +139,7 @@ def _parse(reader_input: ReaderInput) -> tuple[str, Question]:
     if own == asked:
         return own, parsed
     before = asked.removesuffix(own).strip()
-    answered = answer_to(before, ask.dialogue)
+    answered = question.answer_to(before, ask.dialogue)
     return own, replace(parsed, expects=question.expected(own), text=f"{own} {before}", answered=answered)
 
 
@@ -161,13 +154,13 @@ def _several(
 ) -> Reading | None:
     """The list that is asked for, or the facts of one kind that answer, instead of the one `reading`."""
     if not asks_several:
-        return listing.compose(parsed, facts) if (facts := listing.facts_alike(notes)) else None
+        return several.list_notes(parsed, facts) if (facts := several.facts_alike(notes)) else None
     # Each line that names one of them counts, although none says how many.
     which, counted = re.subn(r"\bhow many\b", "which", parsed.text, flags=re.IGNORECASE)
-    if reading.reason not in (None, "found but does not say") or (counted and listing.tells_number(notes)):
+    if reading.reason not in (None, "found but does not say") or (counted and several.tells_number(notes)):
         return None
     notes = take_notes(replace(parsed, text=which), evidence) if counted else notes
-    return listing.compose(parsed, notes, counted=bool(counted))
+    return several.list_notes(parsed, notes, counted=bool(counted))
 
 
 def _put_current_first(
@@ -201,33 +194,33 @@ def _reckon(
     own: str, parsed: Question, reader_input: ReaderInput, evidence: Evidence, notes: Sequence[Note]
 ) -> Reading | None:
     """The sum, age or duration that is asked for, reckoned from the notes; None if it is not asked for or not known."""
-    if totals.asks_total(own):
-        if each := totals.split_items(totals.without_total(own)):
-            return totals.compose_items([take_notes(replace(parsed, text=text), evidence) for text in each])
-        return totals.compose(take_notes(replace(parsed, text=totals.without_total(parsed.text)), evidence))
+    if several.asks_total(own):
+        if each := several.split_items(several.without_total(own)):
+            return several.add_up_items([take_notes(replace(parsed, text=text), evidence) for text in each])
+        return several.add_up(take_notes(replace(parsed, text=several.without_total(parsed.text)), evidence))
     # What was told at another time is what they are counted from.
     telling = (note for note in notes if note.relevance >= SUFFICIENT and not note.of_other)
     told = max(telling, key=lambda note: note.relevance, default=None)
     if told is None or told.memory.said_at is None:
         return None
-    counted = None
+    counted, told_on = None, told.memory.said_at.date()
     if intervals.ASKS_AGE.search(own):
-        counted = _age(told, evidence.asked_at, reader_input.window)
+        counted = _age(told, told_on, evidence.asked_at, reader_input.window)
     elif intervals.ASKS_LASTING.search(own):
-        counted = intervals.duration_by_now(own, told.words, told.memory.said_at.date(), evidence.asked_at.date())
+        counted = intervals.duration_by_now(own, told.words, told_on, evidence.asked_at.date())
     return composing.derive(f"{counted}.", parsed, told, evidence.asked_at) if counted else None
 
 
-def _age(told: Note, asked_at: datetime, window: Sequence[TimeExpression]) -> str | None:
+def _age(told: Note, told_on: date, asked_at: datetime, window: Sequence[TimeExpression]) -> str | None:
     """The age on the day asked about, from a note that tells one; None if it tells none, or still holds."""
     # "12 December" is a birthday, and no age.
     age = None if any(told.words in time.text for time in told.dates) else intervals.age_in(told.words)
-    if age is None or told.memory.said_at is None or len(window) > 1 or not all(time.sure for time in window):
+    if age is None or len(window) > 1 or not all(time.sure for time in window):
         return None
     span = window[0].span if window else TimeSpan(asked_at, asked_at + timedelta(days=1))
     days = span.start.date(), (span.end - timedelta(microseconds=1)).date()
     named = told.dates[0].span.start.date() if len(told.dates) == 1 and told.dates[0].sure else None
-    ages = intervals.ages_on(days, age, told.quote, told.memory.said_at.date(), named)
+    ages = intervals.ages_on(days, age, told.quote, told_on, named)
     if not ages or len(ages) > MOST_AGES or (not window and age in ages):
         return None
     return " or ".join(map(str, ages))

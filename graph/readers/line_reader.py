@@ -8,8 +8,6 @@ The answer is a span of the line's own words. There is a reader on each packaged
 `graph.training.reader`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

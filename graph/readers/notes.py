@@ -21,14 +21,11 @@ from memory.embedding import minilm
 from memory.search.tokens import terms
 from memory.types import SEMANTIC, SUMMARY, Hit, Memory, Role, Turn
 
-Origins = Mapping[int, "Sequence[Turn]"]
+Origins = Mapping[int, Sequence[Turn]]
 """By memory id, the turn that it comes from, and those just before it, the last first."""
 
 LINES = 8
 """Most lines that are read; each costs some 4 ms."""
-
-OPEN_RELEVANCE = SUFFICIENT
-"""Relevance of all notes if only a time or a topic is asked about ("What did I do in May?")."""
 
 ALIKE = 0.24
 """Cosine to the question from which a line is quoted that the reader cannot read. By the multilingual encoder some line
@@ -125,7 +122,7 @@ def _notes_unread(question: Question, evidence: Evidence) -> tuple[Note, ...]:
         note = Note(
             memory,
             quote,
-            OPEN_RELEVANCE if is_alike else 0.0,
+            SUFFICIENT if is_alike else 0.0,
             times_in(quote, memory.said_at),
             by_user=is_user(memory, evidence.origins),
             scores=scores,
@@ -145,7 +142,7 @@ def notes_about(topic: Collection[str], hits: Sequence[Hit], origins: Origins) -
             and not set(topic).isdisjoint(terms(memory.text))
         ):
             times = times_in(memory.text, memory.said_at)
-            note = Note(memory, memory.text, OPEN_RELEVANCE, times, by_user=is_user(memory, origins), scores=hit.scores)
+            note = Note(memory, memory.text, SUFFICIENT, times, by_user=is_user(memory, origins), scores=hit.scores)
             told.setdefault(memory.turn_ids or memory.id, note)
     return tuple(sorted(told.values(), key=lambda note: str(note.memory.said_at or ""))[:NOTES])
 
@@ -199,14 +196,19 @@ def _first_note(hit: Hit) -> Note:
     sentences = [memory.text] if memory.attribute == SUMMARY else split(memory.text)
     stating = next(filter(tells, sentences), "")
     quote = stating or memory.text
-    return Note(memory, quote, OPEN_RELEVANCE if stating else 0.0, times_in(quote, memory.said_at), scores=hit.scores)
+    return Note(memory, quote, SUFFICIENT if stating else 0.0, times_in(quote, memory.said_at), scores=hit.scores)
 
 
 def _passage(text: str, question: Question) -> str:
     """The part of a text that is read: all of it, or the sentences around what shares most with the question."""
     if len(text) <= PASSAGE:
         return text
-    return max(_passages(text), key=lambda passage: _shared(passage, question))
+
+    def shared(passage: str) -> float:
+        own = set(terms(passage))
+        return sum(weight for term, weight in question.weights.items() if term in own)
+
+    return max(_passages(text), key=shared)
 
 
 def _passages(text: str) -> Iterator[str]:
@@ -214,11 +216,6 @@ def _passages(text: str) -> Iterator[str]:
     places = spans(text)
     for begin, _ in places[::2]:
         yield text[begin : max([end for _, end in places if begin < end <= begin + PASSAGE] or [begin + PASSAGE])]
-
-
-def _shared(passage: str, question: Question) -> float:
-    own = set(terms(passage))
-    return sum(weight for term, weight in question.weights.items() if term in own)
 
 
 def _sentences_at(passage: str, start: int, end: int) -> str:

@@ -44,11 +44,6 @@ def introduce(persona: Persona, user: str, longest: int = CARD_CHARACTERS) -> st
     return "\n".join([f"You are {quoted(persona.name)}.", *(f"{name}: {quoted(text)}" for name, text in card.items())])
 
 
-def first_message(persona: Persona, user_name: str) -> str:
-    """What the persona opens a new chat with; empty if its card has nothing for that."""
-    return fill_names(persona.first_message, persona, user_name)
-
-
 def example_turns(persona: Persona, user_name: str) -> tuple[ExampleTurn, ...]:
     """The turns of the example dialogue, by whom they are: the user ("human") or the persona ("ai").
 

@@ -118,7 +118,7 @@ def _reminder(hit: Hit, ask: Ask) -> Reading:
     memory = hit.memory
     sentences = split(memory.text) or [memory.text]
     asked = frozenset(content_terms(ask.text))
-    first = max(range(len(sentences)), key=lambda n: (len(asked & frozenset(terms(sentences[n]))), -n))
+    first = max(range(len(sentences)), key=lambda n: len(asked & frozenset(terms(sentences[n]))))
     quoted = f"{_frame(memory)}“{shorten(' '.join(sentences[first:]), MAX_REPEATED)}” [1]"
     citation = Citation(1, memory, sentences[first], hit.scores)
     return Reading(manner(ask.persona.manner).reminded.format(text=quoted), citations=(citation,))

@@ -10,8 +10,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from graph.assistant import Assistant
-from graph.readers.plans import ahead
-from graph.replies.recaps import say_plan
+from graph.readers.recaps import ahead, say_plan
 from graph.replies.suggestions import MOST, suggest_questions
 from graph.state import Services
 from graph.tab import messages

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
-from graph.replies.card import first_message
+from graph.replies.card import fill_names
 from graph.state import CITATION, USER, Ask, Citation, Reading
 from graph.tab import messages
 from graph.tab.chat_box import taught_by
@@ -55,9 +55,9 @@ def open_new(bank: Bank, persona: Persona | None, as_of: str | None) -> Chat:
     """A new chat, which begins with the first message of the persona's card, if it has one."""
     if persona is None:
         return Chat(uuid.uuid4().hex)
-    said = (
-        first_message(persona, name_told(bank, persona.id, parse_as_of(as_of))) if persona.first_message.strip() else ""
-    )
+    said = ""
+    if persona.first_message.strip():
+        said = fill_names(persona.first_message, persona, name_told(bank, persona.id, parse_as_of(as_of)))
     return Chat(uuid.uuid4().hex, persona.id, (messages.draft_bubble(said),) if said else ())
 
 

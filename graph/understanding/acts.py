@@ -9,15 +9,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
 
 import numpy as np
 
+from graph.understanding.classifier import MODELS
 from memory.embedding import minilm
 from memory.embedding.bert import Array
 from memory.embedding.networks import TrainedNetwork
 
-WEIGHTS = Path(__file__).parents[2] / "assets" / "models" / "acts.safetensors"
+WEIGHTS = MODELS / "acts.safetensors"
 
 ACTS = tuple(
     """greeting how_are_you thanks farewell goodnight praise insult love apology laughter agreement disagreement

@@ -3,12 +3,11 @@
 Lines about one person call them by name or by what they are to the speaker; a question in full finds both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Self
 
 from graph.language.patterns import any_word, pattern
 from graph.language.people import RELATIONS, canonical, wider
@@ -30,7 +29,7 @@ class People:
     kinds: Mapping[str, str]
 
     @classmethod
-    def of(cls, relations: Iterable[Relation]) -> People:
+    def of(cls, relations: Iterable[Relation]) -> Self:
         """Those of the relations, the latest first, that are the user's: directly, or as a sister's daughter."""
         by_head: dict[str, list[Relation]] = {}
         for relation in relations:
@@ -70,9 +69,6 @@ def with_names(text: str, people: People) -> str:
         cut = match.end("kind") - match.start() if match["further"] and found[0] == match["kind"] else len(match[0])
         return f"{match[0][:cut]} {' '.join(found[1])}{match[0][cut:]}"
 
-    return _of_kinds(people).sub(named, text.replace("’", "'"))
-
-
-def _of_kinds(people: People) -> re.Pattern[str]:
     kinds = "|".join(sorted(map(re.escape, RELATIONS.union(people.names)), key=len, reverse=True))
-    return pattern(rf"<MY>(?:best )?(?P<kind>{kinds})(?:(?:'s|s'?) (?P<further>{kinds})\b|s?\b)")
+    of_kinds = pattern(rf"<MY>(?:best )?(?P<kind>{kinds})(?:(?:'s|s'?) (?P<further>{kinds})\b|s?\b)")
+    return of_kinds.sub(named, text.replace("’", "'"))

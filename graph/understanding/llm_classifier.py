@@ -1,24 +1,18 @@
 """The classifier by a chat model: P(store | question), by instruction alone or with a few examples (PerLTQA)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from pydantic import NonNegativeFloat, TypeAdapter, ValidationError
 
-from graph.models.calls import ModelFailed, stream_reply
+from graph.models.calls import Messages, ModelFailed, stream_reply
 from graph.models.json_replies import REASONING, quoted
 from graph.understanding.classifier import read_rows
 from memory.types import STORES, Store
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-    from graph.models.calls import Messages
 
 # The form has "N" where an example would have numbers: a small model copies them, whatever the question.
 INSTRUCTION = """\

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-_CODE = re.compile(r"(^ {0,3}```.*?(?:^ {0,3}```[^\n]*$|\Z)|(?<![\\`])`[^`\n]+`(?!`))", re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}```.*?(?:^ {0,3}```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(rf"({_FENCED.pattern}|(?<![\\`])`[^`\n]+`(?!`))", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(
     r"^ {0,3}#{1,6} .*$|^[^\n|]*\|.*\n *\|?(?: *:?-+:? *\|)* *:?-+:? *\|? *$|^ *(?:[-*_] *){3,}$", re.MULTILINE
 )

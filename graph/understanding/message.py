@@ -11,10 +11,9 @@ from graph.state import Ask, Message, Services, TraceLine
 from graph.understanding import acts
 from graph.understanding.aliases import People, with_names
 from graph.understanding.classifier import Classification, Kind
-from graph.understanding.follow_ups import refers_back, stands_alone
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
 from graph.understanding.parts import KNOWN_OF_USER, OUT_OF_REACH, read_parts
-from graph.understanding.question import expected, names_only_time, names_something
+from graph.understanding.question import expected, names_only_time, names_something, refers_back, stands_alone
 from graph.understanding.requests import parse_correction, parse_person, parse_recap
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
@@ -68,14 +67,12 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     question = _together(parts.asking) if parts.stating and parts.asking else own
     own_question = question.text
     classes = _classes(question, parts.kind, services, (ask.persona.name, *names))
-    resolved = own_question
     if refers_back(own_question):
         question = views[context[0]] if context and refers_back(ask.text) else own
-        resolved = question.text
     # Searched in the voice of the person it is about, but classified by its own words.
     if question.text not in voiced:
         voiced[question.text] = _together([voiced[part.text] for part in parts.asking])
-    full = with_names(resolved, people)
+    full = with_names(question.text, people)
     further = [full] if full not in (question.text, own.text) else []
     rewritten, voiced_further = _views(services, further, names)
     voiced |= voiced_further

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from graph.language.patterns import phrasings
 from graph.understanding import acts
 from graph.understanding.classifier import KINDS, Classifier, Kind
-from graph.understanding.follow_ups import refers_back
-from graph.understanding.question import names_something
+from graph.understanding.question import names_something, refers_back
 from graph.understanding.requests import asked_reminder
 from graph.understanding.sentences import split
 from memory.embedding import minilm

@@ -1,18 +1,23 @@
-"""Parse a question by its words: what it expects as an answer, and what it names."""
+"""Parse a question by its words: what it expects as an answer, what it names, and whether it asks on from another."""
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, cast
 
 from graph.language.patterns import load, phrasings
 from graph.language.people import ADDRESSEE, SPEAKER
+from graph.understanding.classifier import Recogniser
+from graph.understanding.markup import without_citations
+from graph.understanding.sentences import split
 from memory.search.tokens import FUNCTION_WORDS, content_terms, terms
+from memory.types import TurnDraft
 
 Expects = Literal["time", "ago", "number", "person", "yes or no", "thing"]
 
-_FORMS = phrasings("question")
+_FORMS, _FOLLOW_UPS = phrasings("question"), phrasings("follow_ups")
 _EXPECTS = cast("Mapping[Expects, re.Pattern[str]]", phrasings("expects"))
 
 _FRAME = frozenset(terms(load("phrasings.toml")["question"]["words"]["frame"]))
@@ -25,6 +30,7 @@ FRAME_WEIGHT = 0.15
 MAX_TERMS = 64
 """Most terms that are weighted."""
 
+_QUOTED = re.compile(r"“[^”]*”")
 _NAME = re.compile(r"(?<![.!?…]\s)(?<!^)(?<!^[\"'“‘])\b[A-Z][\w’'-]+")
 
 
@@ -93,3 +99,23 @@ def proper_names(text: str) -> dict[str, list[str]]:
     """The capitalised words within sentences, except months, weekdays and function words, with their terms."""
     words = (re.sub(r"['’]s$", "", w) for w in _NAME.findall(text))
     return {w: terms(w) for w in words if not _FORMS["no_name"].fullmatch(w) and w.lower() not in FUNCTION_WORDS}
+
+
+def refers_back(text: str) -> bool:
+    """Whether a question asks on from the one before: "When was that?", "and Petra's?", not "What is my name?"."""
+    recogniser = Recogniser.load("follow_ups")
+    return recogniser is not None and recogniser.probability(text) > 0.5
+
+
+def stands_alone(text: str) -> bool:
+    """Whether a question of several is understood without the others: "and where do I live?", not "is she nice?"."""
+    said = _FOLLOW_UPS["joins"].sub("", text)
+    return names_something(text) and not _FOLLOW_UPS["asks_first"].match(text) and not refers_back(said)
+
+
+def answer_to(asked: str, dialogue: Sequence[TurnDraft]) -> str:
+    """What the dialogue last answered to a question: what the reply quotes, or else its first sentence."""
+    latest_first = pairwise(reversed(dialogue))
+    reply = next((reply.text for reply, turn in latest_first if turn.text == asked and reply.role == "assistant"), "")
+    quoted = " ".join(quote.strip("“”") for quote in _QUOTED.findall(reply))
+    return quoted or next(iter(split(without_citations(reply))), "")

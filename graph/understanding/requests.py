@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.language.people import singular
@@ -10,13 +10,8 @@ from graph.understanding.sentences import split
 from graph.understanding.times import denied_times, stated_time, times_in
 from memory.search.tokens import FUNCTION_WORDS, words
 
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Mapping
-
 Recap = Literal["just", "today", "last time", "so far", "about me"]
 
-_RECAPS = cast("Mapping[Recap, re.Pattern[str]]", phrasings("recaps"))
 _ASKS_PERSON = phrasing_list("persons", "asks")
 _IMPLIES = {"married": ("spouse", True), "single": ("partner", False), "an only child": ("sibling", False)}
 """Relation that a status implies, and whether the user then has such a person."""
@@ -62,7 +57,7 @@ class Correction:
 def parse_recap(text: str) -> Recap | None:
     """Which recap a message asks for; None if it asks about anything in particular."""
     plain = text.replace("’", "'")
-    return next((kind for kind, each in _RECAPS.items() if each.fullmatch(plain)), None)
+    return next((cast("Recap", kind) for kind, each in phrasings("recaps").items() if each.fullmatch(plain)), None)
 
 
 def parse_person(text: str) -> PersonQuestion | None:

@@ -56,19 +56,16 @@ def stated_time(text: str, said_at: datetime | None) -> TimeExpression | None:
     return sole_time(times_in(text, said_at))
 
 
-def when_happened(memory: Memory, named: Sequence[TimeExpression], *, unambiguous: bool = False) -> Occurrence | None:
+def when_happened(memory: Memory, named: Sequence[TimeExpression]) -> Occurrence | None:
     """When what a memory tells of happened: its event time, else the first sure time among `named`, else a guess.
 
-    `named` are the times in the words that are looked at. With `unambiguous`, they must agree on one sure time: a
-    whole memory may tell of several things, a sentence seldom does.
+    `named` are the times in the words that are looked at.
     """
     if memory.event is not None:
         return Occurrence(memory.event, sure=True)
     inside = [time for time in named if time.relation == "in"]
-    sure = [time.span for time in inside if time.sure]
-    if sure and (not unambiguous or len(set(sure)) == 1):
-        return Occurrence(sure[0], sure=True)
-    return Occurrence(inside[0].span, sure=False) if inside and not unambiguous else None
+    first = next((time for time in inside if time.sure), next(iter(inside), None))
+    return Occurrence(first.span, first.sure) if first else None
 
 
 def day_happened(memory: Memory, occurrence: Occurrence | None, zone: tzinfo | None) -> date | None:

@@ -5,14 +5,13 @@ have its form, a citation must name a memory that was shown, and a quote must oc
 be used is requested once more.
 """
 
-from __future__ import annotations
-
 import asyncio
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+
+from langchain_core.language_models import BaseChatModel
 
 from graph.models.calls import Completion, ModelFailed, stream_reply
 from graph.models.json_replies import ask_for_json
@@ -34,11 +33,7 @@ from graph.state import Note, ReaderInput, ReaderOutput, TraceLine, drop
 from graph.understanding.times import moment_of
 from memory.bank.queries.told import name_told
 from memory.formatting import without_folders
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-    from memory.types import Hit
+from memory.types import Hit
 
 ANSWER_TOKENS, NOTES_TOKENS = 200, 800
 """Most tokens of an answer, and of notes on a dozen memories."""

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import get_args
 
 from graph.models.json_replies import REASONING, StrictReply
 from graph.models.limits import recites
-from graph.readers.chain_of_note.prompts import INSTRUCTIONS, PromptContent
+from graph.readers.chain_of_note.prompts import INSTRUCTIONS, REASONS, PromptContent
 from graph.replies.phrases import manner
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.sentences import split
@@ -19,8 +18,6 @@ from memory.types import Memory
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")
 _QUOTED = re.compile(r"[“\"]([^“”\"]{3,})[”\"][.,;]?\s*\[(\d+)\]")
 _UNKNOWN = re.compile(r"\A\s*\**UNKNOWN:\**\s*([^\n]*)\n?(.*)\Z", re.DOTALL | re.IGNORECASE)
-
-REASONS: tuple[Reason, ...] = get_args(Reason)
 
 WHY: Mapping[Reason, str] = {
     "nothing found": "I remember nothing about that.",

@@ -14,7 +14,7 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.understanding.sentences import capitalise
-from graph.understanding.times import Occurrence, day_happened, times_in, when_happened
+from graph.understanding.times import Occurrence, day_happened, stated_time
 from memory.formatting import format_day
 from memory.types import Memory
 
@@ -142,7 +142,9 @@ def length(first: date, second: date) -> str:
 
 def memory_time(memory: Memory) -> Occurrence | None:
     """When what a whole memory tells of happened, if its event or the one time in its words says so."""
-    return when_happened(memory, times_in(memory.text, memory.said_at), unambiguous=True)
+    stated = stated_time(memory.text, memory.said_at)
+    span = memory.event or (stated.span if stated else None)
+    return Occurrence(span, sure=True) if span else None
 
 
 def pair_intervals(memories: Sequence[tuple[int, Memory]], asked_at: datetime) -> list[str]:

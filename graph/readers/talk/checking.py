@@ -27,8 +27,8 @@ MOST_SENTENCES = 30
 CHECK_TOKENS = 400
 """Most tokens of the comparison: thirty sentences take some 350."""
 
-IN_CHAT, NOWHERE = 0, -1
-"""Instead of a line's number: the user said it in this chat, or nothing says it."""
+NOWHERE = -1
+"""Instead of a line's number: nothing says it."""
 
 _NUMBER = re.compile(r"(?:^|\s)\d{1,2}\.$")
 

@@ -11,8 +11,8 @@ from itertools import chain, pairwise
 
 import numpy as np
 
+from graph.readers.recaps import lines_of_recap
 from graph.readers.talk.prompt import Content, PromptLine, turns_of
-from graph.replies.recaps import lines_of_recap
 from graph.state import Ask, ReaderInput, Services
 from graph.understanding.classifier import Recogniser
 from graph.understanding.parts import tells

@@ -4,13 +4,12 @@ Removed are its reasoning and its notes, marks of a chat template and all that f
 its instruction, its name before its words, and numbers of lines that are not in the prompt. All else stays as it is.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+
+from langchain_core.language_models import BaseChatModel
 
 from graph.models.calls import REASONING_TOKENS, Completion, ModelFailed, stream_reply
 from graph.models.faults import UnknownModel
@@ -26,9 +25,6 @@ from graph.state import Citation, ReaderInput, ReaderOutput, Reading, Stopped, T
 from graph.understanding import markup
 from memory.formatting import without_folders
 from memory.types import Hit
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 USUAL_TOKENS, CPU_TOKENS = 2_400, 900
 """Tokens of a usual prompt with a dozen turns, and of one for a model that runs on this CPU, which reads some 500 a

@@ -1,21 +1,28 @@
-"""Answer what was said by its time: "What did I just tell you?", "What do you know about me?"; say what is ahead."""
+"""Answer what was told by its time ("What did I just tell you?") and what is on ahead ("What's on this week?").
+
+Whether a plan still holds is read from what was told after it: "Porto is off", "the school says June instead".
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from graph.language.facts import FACTS, kind_of
+from graph.language.patterns import phrasings
+from graph.readers.line_reader import Line
 from graph.replies.facts import cite_all, fact_to_user
 from graph.replies.second_person import said_to_user
-from graph.state import USER, Ask, Reading
+from graph.state import USER, Ask, Reading, Services
 from graph.understanding.parts import tells
 from graph.understanding.requests import Recap, asked_reminder, without_time
 from graph.understanding.sentences import capitalise, shorten, split
-from graph.understanding.times import describe_ahead, times_in
+from graph.understanding.times import day_said, describe_ahead, times_in
 from memory import read_table
 from memory.bank.bank import Bank
-from memory.bank.queries.told import facts_told, lines_told
+from memory.bank.queries.told import facts_told, lines_told, upcoming
+from memory.dates.expressions import TimeExpression
 from memory.formatting import clip, format_day
+from memory.search.scoring import SearchSettings
 from memory.search.tokens import content_terms, terms, words
 from memory.types import Memory, TimeSpan
 
@@ -42,25 +49,44 @@ JUST_NOW = timedelta(hours=12)
 
 _TABLE = read_table(__file__)
 
+OF_TIMES, LISTED = 200, 8
+"""Plans among which those of the times asked about are looked for, and most of these that are listed."""
 
-def recap(kind: Recap, ask: Ask, bank: Bank, plans: Iterable[Memory]) -> Reading:
+A_WEEK = timedelta(days=7)
+"""Longest plan of a day or a few: what is to be "in December" is none."""
+
+NOTHING_THEN = "I know of nothing then. The next that I know of:"
+
+MOST_AHEAD = 50
+"""Plans at most of which it is asked whether they hold."""
+
+LOOKED_AT, READ = 50, 2
+"""Lines nearest in meaning to a plan among which those told after it are looked for, and how many of these are read: of
+more, one ended most plans in the end, and what ends one is mostly the nearest."""
+
+HOLDS = 0.4
+"""Probability below which a line ends a plan: of the lines held out that leave one, and of those that end another, 1 %
+are below."""
+
+
+def recap(kind: Recap, ask: Ask, services: Services) -> Reading:
     """What was said at that time as a short list: facts first, in the second person, each with its source.
 
-    The first of the `plans` are a part of what is known about the user.
+    The next plans are a part of what is known about the user.
     """
     # An imported history calls the user by name and a chat does not: of two names or homes, the latest is meant.
-    known = facts_told(bank, ask.persona.id, ask.as_of)
+    known = facts_told(services.bank, ask.persona.id, ask.as_of)
     latest = {memory.attribute or memory.id: memory for memory in reversed(known)}
     facts = sorted(latest.values(), key=lambda memory: (_place(memory), memory.id))
-    lines = lines_of_recap(kind, ask, bank)
+    lines = lines_of_recap(kind, ask, services.bank)
     head = _head(kind, ask, lines)
     if kind == "about me" and "who" in words(ask.text)[:2]:
         facts = [fact for fact in facts if fact.store == "relationship"]
         told, head = list(_state_facts(facts[:MOST_FACTS])), "These are the ones I know of:"
     elif kind == "about me":
-        facts, ahead = facts[:MOST_FACTS], list(islice(plans, MOST_PLANS))
-        few = _repeat_lines(lines, [*known, *ahead]) if len(facts) < FEW_FACTS else ()
-        told = [*_state_facts(facts), *((plan, say_plan(plan, ask.as_of)) for plan in ahead), *few]
+        facts, plans = facts[:MOST_FACTS], list(islice(ahead(ask.persona.id, ask.as_of, services), MOST_PLANS))
+        few = _repeat_lines(lines, [*known, *plans]) if len(facts) < FEW_FACTS else ()
+        told = [*_state_facts(facts), *((plan, say_plan(plan, ask.as_of)) for plan in plans), *few]
     else:
         turns = {turn for line in lines for turn in line.turn_ids}
         of_then = [fact for fact in facts if turns.intersection(fact.turn_ids)]
@@ -74,8 +100,7 @@ def recap(kind: Recap, ask: Ask, bank: Bank, plans: Iterable[Memory]) -> Reading
 def lines_of_recap(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
     """What the user told at that time, the oldest first; what only asks or greets tells nothing."""
     persona, until = ask.persona.id, ask.as_of + timedelta(seconds=1)
-    midnight = ask.as_of.replace(hour=0, minute=0, second=0, microsecond=0)
-    since = midnight if kind == "today" else datetime(1, 1, 2, tzinfo=UTC)
+    since = day_said(ask.as_of).start if kind == "today" else datetime(1, 1, 2, tzinfo=UTC)
     if kind in ("just", "so far"):
         most = 1 if kind == "just" else MOST_LINES
         of_chat = bank.chat_memories(persona, ask.chat_id, CONSIDERED)[::-1]
@@ -131,3 +156,59 @@ def _repeat_lines(lines: Sequence[Memory], facts: Sequence[Memory]) -> Iterator[
         if not stated.intersection(memory.turn_ids):
             text = memory.text if len(memory.text) <= MAX_CHARACTERS else split(memory.text)[0]
             yield memory, said_to_user(text) or f"“{shorten(text, MAX_CHARACTERS)}”"
+
+
+def asks_of_plans(question: str, window: Sequence[TimeExpression], ask: Ask) -> bool:
+    """Whether a question may be about plans: it names times that are not over, and does not ask what has been."""
+    is_ahead = bool(window) and all(time.span.end > ask.as_of for time in window)
+    return is_ahead and not (ask.handed_in or ask.only_found or phrasings("question")["what_happened"].search(question))
+
+
+def of_times(window: Sequence[TimeExpression], ask: Ask, services: Services) -> list[Memory]:
+    """The plans that hold and are of the times asked about."""
+
+    def is_then(event: TimeSpan) -> bool:
+        longest = max(A_WEEK, *(time.span.end - time.span.start for time in window))
+        return event.end - event.start <= longest and any(event.overlaps(time.span) for time in window)
+
+    told = upcoming(services.bank, ask.persona.id, ask.as_of, OF_TIMES)
+    of_then = [memory for memory in told if memory.event and is_then(memory.event)][:LISTED]
+    return list(holding(of_then, ask.persona.id, ask.as_of, services))
+
+
+def list_plans(planned: Sequence[Memory], ask: Ask, first: str = "") -> Reading:
+    """The plans after a first line, each with its day and its source."""
+    return cite_all([(memory, say_plan(memory, ask.as_of)) for memory in planned], first, "\n")
+
+
+def whats_on(
+    planned: Sequence[Memory], told: Iterable[Memory], window: Sequence[TimeExpression], ask: Ask, services: Services
+) -> Reading | None:
+    """What is on at the times asked about: the plans of then, or else the next one.
+
+    None if there is no plan, or if something told names these times, which is no plan but may answer ("at Easter").
+    """
+    if planned:
+        return list_plans(planned, ask)
+    named = (time.span for memory in told for time in times_in(memory.text, memory.said_at))
+    if any(span.overlaps(time.span) for span in named for time in window):
+        return None
+    following = list(islice(ahead(ask.persona.id, ask.as_of, services), 1))
+    return list_plans(following, ask, NOTHING_THEN) if following else None
+
+
+def ahead(persona_id: int, as_of: datetime, services: Services) -> Iterator[Memory]:
+    """What was told of the days after a moment and still holds, the next first."""
+    yield from holding(upcoming(services.bank, persona_id, as_of, MOST_AHEAD), persona_id, as_of, services)
+
+
+def holding(plans: Sequence[Memory], persona_id: int, as_of: datetime, services: Services) -> Iterator[Memory]:
+    """The plans that nothing which the same person told later has ended or moved, by the trained reader."""
+    settings = SearchSettings(k=LOOKED_AT, dense_weight=1.0)
+    for plan, view in zip(plans, services.searcher.views([plan.text for plan in plans]), strict=True):
+        near = services.searcher.search(persona_id, [view], as_of, settings)
+        told = (hit.memory for hit in near if hit.memory.store == "dialogue" and hit.memory.speaker == plan.speaker)
+        later = [memory for memory in told if memory.said_at and plan.said_at and memory.said_at > plan.said_at]
+        lines = [Line(memory.text, USER, memory.said_at and memory.said_at.date()) for memory in later[:READ]]
+        if all(found.holds >= HOLDS for found in services.line_reader.read(plan.text, as_of.date(), lines)):
+            yield plan
