@@ -9,7 +9,7 @@ import pytest
 
 from graph.learning import from_rules, plain_facts
 from graph.readers.chain_of_note import reply_formats
-from graph.readers.counting import intervals, totals
+from graph.readers.counting import intervals, several
 from graph.readers.talk import known, reply
 from graph.replies import card, second_person
 from graph.tab import messages
@@ -64,7 +64,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "people": requests.parse_person,
     "second person": second_person.second_person,
     "comparison": intervals.parse,
-    "sum": lambda text: (totals.asks_total(text), totals.without_total(text), totals.amount_in(text)),
+    "sum": lambda text: (several.asks_total(text), several.without_total(text), several.amount_in(text)),
     "names": lambda text: (list(names.possible_names(text)), names.to_first_person(text, ["Ann"])),
     "terms": tokens.terms,
     "listed memory": stands_alone,
