@@ -18,10 +18,9 @@ import pytest
 from eval.__main__ import main
 from eval.benchmarks import find, histories
 from eval.play.engines import schedule
-from eval.play.execute import execute
 from eval.play.replay import Replay
 from eval.reporting.report import report
-from eval.runs.evaluator import OWN_FILES, Evaluator
+from eval.runs.evaluator import OWN_FILES, Evaluator, execute
 from eval.runs.experiment import Experiment, RunRequest, with_settings
 from eval.runs.run import RunIsBusy
 from eval.settings import EvalSettings
@@ -244,7 +243,7 @@ def test_a_history_that_kills_its_worker_twice_is_named_and_the_others_are_repla
     deadly = replace(first, id="deadly", persona=replace(first.persona, description=Deadly("x")))
     playing = ([(run, request)], [deadly, second], evaluator.settings.cache_path)
     with pytest.raises(MemoirError, match="Not finished: deadly"):
-        execute(*playing, total=total)
+        execute(*playing, total, None, threading.Event(), lambda *progress: None)
     assert not run.is_done
     assert len(run.samples()) == PROBES
     assert [costs.history for costs in run.costs()] == [second.id]

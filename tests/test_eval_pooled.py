@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from threading import Event
 
 import pytest
 
@@ -10,8 +9,7 @@ from eval.__main__ import main
 from eval.metrics.evidence import Scoring
 from eval.metrics.scores import score
 from eval.play.models import load_models
-from eval.play.pooled import POOLED, pool
-from eval.play.replay import Replay, replay
+from eval.play.replay import POOLED, Replay, pool, pooled_parts, replay
 from eval.runs.experiment import Experiment, with_settings
 from eval.types import Gold, Probe
 from memory.bank.bank import Bank
@@ -42,7 +40,7 @@ def asked(tmp_path, embedder):
         models = load_models(experiment, tmp_path / "embeddings.db", embedder)
         together = as_read(*histories)
         task = Replay(together, {0: together.probes})
-        *samples, spent = (outcome for _, outcome in replay(task, [experiment], models, Event()))
+        *samples, spent = (outcome for _, outcome in replay(task, [experiment], models))
         return {sample.probe.question: sample for sample in samples}, spent.costs
 
     return ask
@@ -91,7 +89,8 @@ def test_what_two_histories_share_is_stored_once_and_is_evidence_for_both(asked)
 
 def test_the_same_words_at_another_time_are_another_session():
     later = replace(SHARED, started_at=FIRST.replace(year=2027))
-    (first, _), (second, _) = as_read(ANA, life(id="also", sessions=(later,), memories=(), probes=())).parts()
+    pooled = as_read(ANA, life(id="also", sessions=(later,), memories=(), probes=()))
+    (first, _), (second, _) = pooled_parts(pooled.read)
     assert len(first.sessions) == len(SESSIONS)
     assert [s.external_id for s in second.sessions] == ["also/plain_9"]
 
@@ -100,7 +99,7 @@ def test_memories_that_no_turn_said_are_shared_too():
     asked_of = probe("q5", "Where is home?")
     of_home = replace(asked_of, gold=Gold(("x",), items=("home",)))
     ana, bo = life(id="ana", probes=(of_home,)), life(id="bo", memories=MEMORIES, probes=(of_home,))
-    (first, _), (second, _) = as_read(ana, bo).parts()
+    (first, _), (second, _) = pooled_parts(as_read(ana, bo).read)
     assert [m.external_id for m in first.memories] == ["ana/home"]
     assert not second.memories
     assert [p.gold.items for p in as_read(ana, bo).probes] == [("ana/home",), ("ana/home",)]
@@ -157,7 +156,7 @@ def test_histories_are_read_as_they_are_told_and_not_kept():
             alive.append(history.id)
             yield history
 
-    parts = pool(read).parts()
+    parts = pooled_parts(pool(read).read)
     alive.clear()
     next(parts)
     assert alive == ["ana"]

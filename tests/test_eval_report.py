@@ -1,7 +1,6 @@
 """A report holds every figure of a run with its interval, and says where each comes from; on samples made by hand."""
 
 from dataclasses import replace
-from threading import Event
 
 import pytest
 
@@ -291,7 +290,7 @@ def test_questions_from_a_knowledge_graph_are_played_like_any_other(tmp_path, em
     history = graph_history(next(find("memoir").load(OWN_FILES["memoir"])))
     tools = Models(_cached(tmp_path, embedder), classifier)
     task = Replay(history, {0: history.probes[:6]})
-    *samples, spent = (outcome for _, outcome in replay(task, [Experiment()], tools, Event()))
+    *samples, spent = (outcome for _, outcome in replay(task, [Experiment()], tools))
     assert len(samples) == spent.costs.probes == 6
     assert all(s.prediction.found for s in samples)
     assert any(s.verdict and s.verdict.state == "right" for s in samples)

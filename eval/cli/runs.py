@@ -10,14 +10,13 @@ from tabulate import tabulate
 from eval.benchmarks import BENCHMARKS, PRESETS
 from eval.benchmarks.longmemeval.metrics import read_labels
 from eval.cli.output import COMMANDS, DATA, HALF, JOBS, JSON, LIMIT, SAMPLE, progress_bars, show
-from eval.play.execute import ENGINES
 from eval.play.systems import registry
 from eval.rating import sheet, summary
 from eval.rating.model_rater import rate
 from eval.reporting import compare as comparing
 from eval.reporting import exports, render
 from eval.reporting.report import report
-from eval.runs.evaluator import Evaluator
+from eval.runs.evaluator import ENGINES, Evaluator
 from eval.runs.experiment import Experiment, RunRequest, changed_settings, combinations, with_settings
 from eval.runs.run import Run
 from graph.models.registry import chat_model, is_named

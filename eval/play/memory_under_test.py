@@ -185,8 +185,8 @@ class MemoryUnderTest:
             ModelFailed: the chat model does not answer. Another reader's answer would be no measurement of it.
         """
         self._learn()
-        query = probe.query or (probe.question if self.experiment.words == "spaces" else "")
-        self._searcher.prepare(self._is_named(probe), query)
+        self._searcher.is_named = self._is_named(probe)
+        self._searcher.query = probe.query or (probe.question if self.experiment.words == "spaces" else "")
         started = time.perf_counter()
         line: TraceLine | None = None
         times = self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Self, get_args
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from eval.runs.experiment import Experiment
 from eval.types import ChatModel, Kind
@@ -156,16 +156,12 @@ MAX_TOKENS = 128
 """Tokens read of a question, with the instruction before it; the longest of PerLTQA's sample has 41."""
 
 
-@dataclass(frozen=True, slots=True)
-class Training:
+class Training(BaseModel, frozen=True):
     """What a classifier was trained from: the base model, the instruction before each question, and questions seen."""
 
     base: str
     instruction: str
     seen: frozenset[str]
-
-
-_TRAINING = TypeAdapter(Training)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +191,7 @@ class TrainedKinds:
         """Write the classifier to its folder; the record last, so that half a classifier is none."""
         self.model.save_pretrained(self.folder)
         self.tokenizer.save_pretrained(self.folder)
-        (self.folder / RECORD).write_bytes(_TRAINING.dump_json(self.training))
+        (self.folder / RECORD).write_text(self.training.model_dump_json(), "utf-8")
 
     def stores(self, question: str) -> dict[Store, float]:
         """P(store | question), equal for all stores of one kind; raises `MemoirError` for a question of training."""
@@ -230,7 +226,7 @@ class TrainedKinds:
 def read_record(folder: Path) -> Training:
     """Read how the classifier in a folder was trained; raises `MemoirError` if it holds none."""
     try:
-        return _TRAINING.validate_json((folder / RECORD).read_bytes())
+        return Training.model_validate_json((folder / RECORD).read_bytes())
     except (OSError, ValidationError) as fault:
         raise MemoirError(
             f"{folder} holds no trained classifier ({RECORD} is missing or unreadable). Train one with "

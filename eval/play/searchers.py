@@ -36,19 +36,17 @@ LEAST_F1 = 0.5
 
 
 class ExperimentSearcher(Searcher):
-    """Finds what an experiment gives the reader; another `experiment` may be set before each question."""
+    """Finds what an experiment gives the reader; another `experiment` may be set before each question.
+
+    Set for each are which memories it names (`is_named`), its evidence, the candidates in a setting of the benchmark or
+    what another run read, and the `query` to search for in its place, if that is not empty.
+    """
 
     def __init__(self, bank: Bank, embedder: Embedder, experiment: Experiment) -> None:
         super().__init__(bank, embedder)
         self.experiment = experiment
-        self.prepare(lambda memory: False)
-
-    def prepare(self, is_named: Callable[[Memory], bool], query: str = "") -> None:
-        """Prepare for a question: which memories it names, and what to search for in its place, if that is not empty.
-
-        Named are its evidence, the candidates in a setting of the benchmark, or what another run read.
-        """
-        self.is_named, self.query = is_named, query
+        self.is_named: Callable[[Memory], bool] = lambda memory: False
+        self.query = ""
 
     def search(
         self,

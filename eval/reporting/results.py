@@ -8,11 +8,10 @@ from pathlib import Path
 from statistics import fmean
 
 from eval.benchmarks import BENCHMARKS, Benchmark, Preset, at_cutoffs, expand, find, read_names
-from eval.play.execute import with_label
 from eval.reporting.render import fill_in
 from eval.reporting.report import Report, report
 from eval.reporting.tuning.choice import FIGURES
-from eval.runs.evaluator import Evaluator, NoData
+from eval.runs.evaluator import Evaluator, NoData, with_label
 from eval.runs.experiment import Half, RunRequest, with_settings
 from eval.runs.run import code_version, machine
 from eval.types import Figure, Watch

@@ -1,8 +1,9 @@
 """Run a benchmark as requested, and judge a finished run: what the command line and the Evaluate tab both call."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,24 +14,26 @@ from eval import benchmarks
 from eval.benchmarks import Benchmark
 from eval.judging.judge import Judge, Spent
 from eval.making.questions import graph_history
-from eval.play.engines.ray_cluster import require_ray
-from eval.play.execute import execute, with_label
-from eval.play.models import read_record
-from eval.play.pooled import pool
-from eval.play.replay import count_asked
+from eval.play.engines.ray_cluster import RayCluster, require_ray
+from eval.play.engines.schedule import Engine, Processes, Schedule
+from eval.play.models import load_models, read_record
+from eval.play.replay import Outcome, Replay, count_asked, pool, replay
 from eval.play.systems import registry
 from eval.runs.experiment import FOLDERS, Experiment, RunRequest, in_half, in_sample
-from eval.runs.run import Run, Runs, Spec, checksum, code_version, memories_read, versions
+from eval.runs.run import HistoryCosts, Run, Runs, Spec, checksum, code_version, memories_read, versions
 from eval.settings import EvalSettings
 from eval.types import TEST, History, Watch
 from graph.models.local_model import runs_on_cpu
-from graph.models.registry import chat_model, is_named, resolve_quantization
+from graph.models.registry import chat_model, is_local, is_named, resolve_quantization
 from memory.embedding.embedder import Embedder
 from memory.errors import MemoirError
 
 ASSETS = Path(__file__).parents[2] / "assets"
 OWN_FILES = {"memoir": ASSETS / "benchmark", "conversations": ASSETS / "conversations" / "reported"}
 """The files of the benchmarks that come with Memoir."""
+
+ENGINES: Mapping[str, Callable[[Sequence[Experiment], Path, int], Engine]] = {"local": Processes, "ray": RayCluster}
+"""Where histories are replayed: in processes of this machine, or on the nodes of a Ray cluster."""
 
 
 class NoData(MemoirError):
@@ -84,8 +87,9 @@ class Evaluator:
 
         Raises `NoData` and `MemoirError` as `start_together` does.
         """
-        benchmark, path = _requested_benchmark(request), self.path_of(request)
-        read = partial(benchmarks.histories, benchmark, path, limit=request.limit, only=request.only)
+        benchmark, path = benchmarks.find(request.benchmark), self.path_of(request)
+        requested = replace(benchmark, load=partial(_load, benchmark, request))
+        read = partial(benchmarks.histories, requested, path, limit=request.limit, only=request.only)
         played = iter([pool(read)]) if request.experiment.pooled else read()
         if not (folder := request.experiment.found_by):
             return played
@@ -151,15 +155,16 @@ class Evaluator:
             if first.cold:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="memoir-cold-"))
                 cache = Path(folder) / "embeddings.db"
-            execute(list(rows.values()), histories, cache, total=total, encoder=encoder, stop=stop, watch=watch)
+            execute(list(rows.values()), histories, cache, total, encoder, stop or Event(), watch)
         return runs
 
     def run_rows(self, rows: Mapping[str, RunRequest], watch: Watch) -> dict[str, Run]:
         """Run the rows of a table, those together that store the same; returns the run of each, in their order."""
         done: dict[str, Run] = {}
-        while left := {label: request for label, request in rows.items() if label not in done}:
-            storing = next(iter(left.values())).experiment.storing
-            together = {label: request for label, request in left.items() if request.experiment.storing == storing}
+        groups: defaultdict[Experiment, dict[str, RunRequest]] = defaultdict(dict)
+        for label, request in rows.items():
+            groups[request.experiment.storing][label] = request
+        for together in groups.values():
             n = len(together)
             labelled = with_label(watch, next(iter(together)) + (f", and {n - 1} more" if n > 1 else ""))
 
@@ -191,6 +196,75 @@ class Evaluator:
         return judge.spent
 
 
+def execute(
+    rows: Sequence[tuple[Run, RunRequest]],
+    histories: Iterable[History],
+    cache: Path,
+    total: int,
+    encoder: Embedder | None,
+    stop: Event,
+    watch: Watch,
+) -> None:
+    """Replay what the runs have not answered yet, and append each sample to its run as it comes.
+
+    Their requests store the same (`Experiment.storing`), and each history is stored once for all of them.
+    `histories` are read as needed, so that not all of them need to fit in memory. `cache` is the file of embeddings,
+    `total` the number of all probes of a run. Answers depend neither on jobs nor on the engine: one process replays a
+    history from start to end. With an `encoder`, a loaded embedding model, that is this one. `stop` is checked between
+    probes, and `watch` called after each with its history, the probes answered and those known so far.
+    """
+    runs, experiments, how = [run for run, _ in rows], [request.experiment for _, request in rows], rows[0][1]
+    answered = [run.answered() for run in runs]
+    finished = [{c.history for c in run.costs()} for run in runs]
+    done, one = sum(map(len, answered)), experiments[0]
+
+    def task_of(history: History) -> Replay | None:
+        """What is left to ask of a history; a simulation starts over, since it draws its probes from all of them."""
+        left = {
+            row: tuple(p for p in history.probes if history.is_simulated or (history.id, p.id) not in answered[row])
+            for row, histories_done in enumerate(finished)
+            if history.id not in histories_done
+        }
+        return Replay(history, left) if left else None
+
+    def replay_here() -> Generator[tuple[int, Outcome]]:
+        models, tasks = load_models(one, cache, encoder), filter(None, map(task_of, histories))
+        outcomes = (each for task in tasks for each in replay(task, experiments, models))
+        while not stop.is_set() and (outcome := next(outcomes, None)):
+            yield outcome
+
+    # A pool is one history and reads its file as it goes; a system at an address keeps one history at a time; a local
+    # chat model in every process would fill the memory.
+    is_single = one.pooled or one.system.startswith(registry.ADDRESS)
+    is_here = how.engine == "local" and (how.jobs == 1 or is_local(one.pipeline.model))
+    outcomes: Generator[tuple[int, Outcome]]
+    if encoder is not None or is_single or is_here:
+        outcomes = replay_here()
+    else:
+        schedule = Schedule(ENGINES[how.engine](experiments, cache, how.jobs), histories, task_of)
+        outcomes = schedule.outcomes(how.jobs, stop)
+    with closing(outcomes):  # ends the processes, also when this one fails
+        for row, outcome in outcomes:
+            if isinstance(outcome, HistoryCosts):
+                finished[row].add(outcome.history)
+                runs[row].append_costs(outcome)
+                continue
+            key = (outcome.prediction.history_id, outcome.probe.id)
+            if key not in answered[row]:
+                answered[row].add(key)
+                runs[row].append_sample(outcome)
+                done += 1
+            watch(outcome.prediction.history_id, done, max(total * len(runs), done))
+    if not stop.is_set():
+        for run in runs:
+            run.mark_done()
+
+
+def with_label(watch: Watch, label: str) -> Watch:
+    """Show the progress of a run under a label."""
+    return lambda history, done, total: watch(label, done, total)
+
+
 def _recorded_settings(experiment: Experiment) -> dict[str, Any]:
     """The settings of a run, with the weights in the classifier's folder, since that may be trained again."""
     settings = resolved(experiment).settings
@@ -220,23 +294,18 @@ def resolved(experiment: Experiment) -> Experiment:
     return replace(experiment, pipeline=pipeline)
 
 
-def _requested_benchmark(request: RunRequest) -> Benchmark:
-    """Find the benchmark of a request: its own questions or those made from its histories' relations, of one half."""
-    benchmark, seed = benchmarks.find(request.benchmark), request.experiment.seed
-    read = benchmark.load_as_authors if request.experiment.questions == "authors" else benchmark.load
-    if read is None:
+def _load(benchmark: Benchmark, request: RunRequest, path: Path) -> Iterator[History]:
+    """Read the histories of a request: with the benchmark's own questions or those made from their relations."""
+    questions, sample = request.experiment.questions, request.sample
+    if sample:
+        return in_sample(partial(_load, benchmark, replace(request, sample=None), path), sample)
+    load = benchmark.load_as_authors if questions == "authors" else benchmark.load
+    if load is None:
         raise MemoirError(f"questions=authors: {benchmark.title} is asked as by its authors already")
-
-    def of_half(path: Path) -> Iterator[History]:
-        histories = read(path)
-        if request.experiment.questions == "graph":
-            histories = (graph_history(history, seed) for history in histories)
-        elif request.experiment.questions == "test":
-            histories = (replace(h, probes=tuple(p for p in h.probes if TEST in p.populations)) for h in histories)
-        chosen = in_half(benchmark.name, histories, request.half) if request.half else histories
-        return (history for history in chosen if not request.only or history.id in request.only)
-
-    def load(path: Path) -> Iterator[History]:
-        return in_sample(lambda: of_half(path), request.sample) if request.sample else of_half(path)
-
-    return replace(benchmark, load=load)
+    histories = load(path)
+    if questions == "graph":
+        histories = (graph_history(history, request.experiment.seed) for history in histories)
+    elif questions == "test":
+        histories = (replace(h, probes=tuple(p for p in h.probes if TEST in p.populations)) for h in histories)
+    chosen = in_half(benchmark.name, histories, request.half) if request.half else histories
+    return (history for history in chosen if not request.only or history.id in request.only)

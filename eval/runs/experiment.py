@@ -8,7 +8,7 @@ session of their evidence instead. Our own conversations are split by folder.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from hashlib import sha256
 from itertools import chain, product
@@ -73,7 +73,7 @@ class Experiment:
     question asks, and test questions must be asked.
     `words` are what BM25 compares: stems, or what stands between spaces, as in LongMemEval's script, which has no other
     factor of a ranking.
-    `pooled` stores all histories for one persona (`eval.play.pooled`) instead of one for each. `system` is the memory
+    `pooled` stores all histories for one persona (`eval.play.replay`) instead of one for each. `system` is the memory
     that is tested: Memoir's, or another (`eval.play.systems`). `answered_by` says who answers from what it finds: one
     reader for all systems, so that memories are compared and not readers, or each system itself where it can.
     """
@@ -102,7 +102,7 @@ class Experiment:
     @property
     def settings(self) -> dict[str, Any]:
         """Every setting under its `--set` name ("rerank.alpha")."""
-        return dict(_flat(self))
+        return dict(_flat(asdict(self)))
 
     @property
     def storing(self) -> Self:
@@ -167,13 +167,12 @@ def changed_settings(settings: Mapping[str, object]) -> list[str]:
     return [f"{name}={value}" for name, value in settings.items() if defaults.get(name) != value]
 
 
-def _flat(part: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for f in fields(part):  # type: ignore[arg-type]  # only called with dataclasses
-        value = getattr(part, f.name)
-        if is_dataclass(value):
-            yield from _flat(value, prefix if f.name == "pipeline" else f"{prefix}{f.name}.")
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, prefix if name == "pipeline" else f"{prefix}{name}.")
         else:
-            yield f"{prefix}{f.name}", value
+            yield f"{prefix}{name}", value
 
 
 # --- which probes are asked

@@ -96,7 +96,7 @@ def _load(folder: Path, base: str, instruction: str, seed: int, seen: Sequence[L
             "model of huggingface.co, as bert-base-chinese or bert-base-uncased"
         ) from fault
     digests = frozenset(question_digest(question.text) for question in seen)
-    training = Training(base, instruction, digests)
+    training = Training(base=base, instruction=instruction, seen=digests)
     return TrainedKinds(folder, model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer, training)
 
 

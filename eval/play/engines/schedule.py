@@ -78,7 +78,7 @@ class Replayer:
                 self._models = load_models(self._experiments[0], self._cache)
             if task is not None:
                 self._history = task.history.id
-                self._outcomes = replay(task, self._experiments, self._models, Event())
+                self._outcomes = replay(task, self._experiments, self._models)
             return next(self._outcomes, None)
         except MemoirError as fault:
             return fault

@@ -75,8 +75,6 @@ def rename(history: History, names: Names, seed: int = 0) -> History:
 def swapped(people: Iterable[str], seed: int = 0) -> dict[str, str]:
     """Map each person to the name of another; a single person keeps their name."""
     order = sorted(set(people))
-    if len(order) < 2:
-        return {}
     Random(f"{seed}\0names").shuffle(order)
     return dict(zip(order, [*order[1:], order[0]], strict=True))
 
@@ -88,8 +86,6 @@ def respeller(mapping: Mapping[str, str]) -> Respell:
     """
     spellings = {old.upper(): new.upper() for old, new in mapping.items()} | dict(mapping)
     longest_first = sorted(spellings, key=lambda name: (-len(name), name))
-    if not longest_first:
-        return lambda text: text
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
     return lambda text: pattern.sub(lambda match: spellings[match[0]], text)
 

@@ -97,17 +97,7 @@ class _Reply(BaseModel):
 
 
 class HttpSystem:
-    """A memory system behind HTTP: requests of JSON, each to an address that ends in the verb.
-
-        POST open      {}                                                                  -> anything
-        POST remember  {"id", "started_at", "turns": [{"id", "speaker", "text", "said_at"}]} -> anything
-        POST search    {"question", "as_of", "k"}     -> {"found": [{"text", "score", "turns": [ids, or left out]}]}
-        POST answer    {"question", "as_of"}          -> {"answer": text, or null to leave it to the shared reader}
-
-    Moments are in ISO 8601, null where unknown. `open` empties the memory: one history is played at a time. Any reply
-    may add {"calls", "tokens_in", "tokens_out"}: what the system asked of a chat model for it. `answer` may be missing
-    (404).
-    """
+    """A memory system behind HTTP: eval/README.md describes its requests, each to an address that ends in the verb."""
 
     def __init__(self, address: str, chat: MeteredChat) -> None:
         self.address, self._chat = address.rstrip("/"), chat
