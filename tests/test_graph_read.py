@@ -10,6 +10,9 @@ from graph.readers import line_reader
 from graph.readers.composing import MAX_NEAREST
 from graph.readers.stating import MAX_WORDS
 from graph.replies.phrases import SMALL_TALK, manner
+from graph.state import Services
+from memory.bank.bank import Bank
+from memory.search.searcher import Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
 
 ANSWERED = {
@@ -121,6 +124,15 @@ def test_who_the_user_is_is_known_in_whatever_words_it_is_asked(services, marlow
         assert "Kevin" in reading.answer, asked
         assert reading.citations
         assert not reading.abstained
+
+
+def test_the_name_is_not_read_from_a_line_about_another(tmp_path, services, marlow):
+    bank = Bank(tmp_path / "own.db")
+    own = Services(bank, Searcher(bank, services.searcher.embedder), services.classifier)
+    chat = replace(marlow, services=own, persona=bank.create_persona(PersonaDraft("Quill")))
+    for told in ("the dog is a 3 yr old labrador", "i hate horror films", "my boss is called Sandra", "I'm Kevin"):
+        chat.say(told)
+    assert chat.again().say("do you remember my name?").reading.answer.startswith("Your name is Kevin.")
 
 
 def test_a_name_nobody_mentioned_is_named(marlow):

@@ -8,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from graph.state import Services
+from graph.understanding.classifier import Classifier
 from graph.understanding.markup import without_citations
+from memory.embedding import e5, minilm
+from memory.embedding.embedder import Embedder
+from memory.search.searcher import Searcher
 from memory.types import PersonaDraft
 
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "data" / "tell_and_ask.jsonl").open(encoding="utf-8")]
 TODAY = datetime(2026, 11, 22, 12, tzinfo=UTC)
 OF_A_USER = 8
-MOST_MISSED = 4
-"""Pairs that are not answered rightly, at most; one more is a regression."""
+MOST_MISSED = {minilm.NAME: 4, e5.NAME: 8}
+"""Pairs that are not answered rightly with each encoder, at most; one more is a regression."""
 
 
 def missed(chat, pairs):
@@ -34,10 +39,12 @@ def _place_of(value):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_what_is_told_is_answered(services, marlow):
-    wrong = []
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("encoder", MOST_MISSED)
+def test_what_is_told_is_answered(services, marlow, encoder):
+    bank, wrong = services.bank, []
+    chat = replace(marlow, services=Services(bank, Searcher(bank, Embedder(encoder)), Classifier.load(encoder)))
     for first in range(0, len(PAIRS), OF_A_USER):
-        persona = services.bank.create_persona(PersonaDraft(f"Quill {first}"))
-        wrong += missed(replace(marlow, persona=persona, now=TODAY), PAIRS[first : first + OF_A_USER])
-    assert len(wrong) <= MOST_MISSED, "\n".join(map(" | ".join, wrong))
+        persona = bank.create_persona(PersonaDraft(f"Quill {first}"))
+        wrong += missed(replace(chat, persona=persona, now=TODAY), PAIRS[first : first + OF_A_USER])
+    assert len(wrong) <= MOST_MISSED[encoder], "\n".join(map(" | ".join, wrong))

@@ -132,15 +132,16 @@ async def _read(reader_input: ReaderInput, revision: Revision | None) -> ReaderO
         acknowledged = acknowledge(message, ask, services.bank)
     if message.classes.is_question or message.person or _asks_of_life(message):
         output = await _answered_each(reader_input)
-        is_all = message.small_talk == ABOUT_USER or not message.classes.is_question or len(split(ask.text)) == 1
+        is_one = len(split(ask.text)) == 1
+        is_all = message.small_talk == ABOUT_USER or not message.classes.is_question or is_one
         # A chat model's own words stay.
-        is_ours = output.reading.by == "extractive" and output.reading.abstained
-        if message.small_talk and is_all and is_ours and not message.person:
+        if message.small_talk and is_all and output.reading.by == "extractive" and not message.person:
             said = await asyncio.to_thread(_small_talk, ask, message, services.bank)
-            reading = replace(output.reading, answer=said.answer, citations=said.citations)
-            if said.citations:
-                reading = replace(reading, abstained=False, reason=None)
-            output = replace(output, reading=reading)
+            # Asked who the user is, the reader on lines may take another's name.
+            if output.reading.abstained or (message.small_talk == ABOUT_USER and said.citations and is_one):
+                reading = replace(output.reading, answer=said.answer, citations=said.citations)
+                reading = replace(reading, abstained=False, reason=None) if said.citations else reading
+                output = replace(output, reading=reading)
     else:
         output = await asyncio.to_thread(_reminded, reader_input)
     answer = PARAGRAPH_BREAK.join(filter(None, [acknowledged, output.reading.answer]))
