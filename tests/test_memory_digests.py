@@ -13,7 +13,7 @@ from memory.bank import corrections, schema
 from memory.bank.backup import backup, restore
 from memory.bank.bank import Bank
 from memory.bank.connection import REFUSALS
-from memory.bank.maintenance import rebuild, verify
+from memory.bank.maintenance import MAX_REPEATS, rebuild, verify
 from memory.bank.queries.chats import change_chat
 from memory.forgetting.forget import forget_memories
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, SessionDraft, TimeSpan, TurnDraft
@@ -193,3 +193,15 @@ def test_a_change_does_not_make_a_damaged_row_look_whole(bank):
         conn.execute("UPDATE memories SET emotion = 'x' WHERE id = ?", (fact,))
     corrections.pin(bank, 1, fact, pinned=False)
     assert [fault.partition(":")[0] for fault in verify(bank, "any")] == [f"memories {fact}", "revision 1"]
+
+
+def test_a_thousand_turns_that_say_the_same_are_all_verified(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    persona = bank.create_persona(PersonaDraft("Echo"))
+    said = tuple(TurnDraft("Ann", "user", "Again.", MAY) for _ in range(MAX_REPEATS + 20))
+    bank.remember(persona.id, [SessionDraft(said, MAY, MAY.isoformat(), "s1")])
+    assert bank.counts(persona.id)["turns"] == len(said)
+    assert verify(bank, "any") == []
+    with bank.writing() as db:
+        db.conn.execute("UPDATE turns SET text = 'Never.' WHERE id = (SELECT max(id) FROM turns)")
+    assert any("its words or speaker were changed" in fault for fault in verify(bank, "any"))

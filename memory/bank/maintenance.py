@@ -1,6 +1,8 @@
 """Verify what was said against its content hashes, and derived data against the rows; rebuild derived data."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 from sqlite_utils import Database
@@ -58,11 +60,18 @@ def verify(bank: Bank, model: str) -> list[str]:
 
 def _check_turns(db: Database) -> Iterator[str]:
     """The turns whose words, speaker or source id are not those that their identity was made of."""
-    query = "SELECT id, session_id, identity, speaker, role, text, external_id FROM turns"
+    # Turns that say the same are numbered as they came; one is looked for from the number after the last one found.
+    following: Counter[tuple[int, str]] = Counter()
+    query = "SELECT id, session_id, identity, speaker, role, text, external_id FROM turns ORDER BY id"
     for turn_id, session_id, identity, speaker, role, text, external_id in db.conn.execute(query):
         turn = TurnDraft(speaker, role, text, external_id=external_id)
-        if all(rows.turn_identity(turn, nth) != identity for nth in range(MAX_REPEATS)):
+        same = session_id, rows.turn_identity(turn, 0)
+        numbers = chain(range(following[same], following[same] + MAX_REPEATS), range(following[same]))
+        nth = next((n for n in numbers if rows.turn_identity(turn, n) == identity), None)
+        if nth is None:
             yield f"turn {turn_id} of session {session_id}: its words or speaker were changed; restore a backup"
+        else:
+            following[same] = nth + 1
 
 
 def _check_memories(db: Database) -> Iterator[str]:
