@@ -13,7 +13,6 @@ from graph.understanding.question import MAX_TERMS, names_something, parse, prop
         ("who rescued me when the motor quit", "person"),
         ("did i cry when i fell", "yes or no"),
         ("When I fell, who helped?", "person"),
-        ("whens mams op", "time"),
         ("do you know when pieter lands", "time"),
         ("remind me when rent is due", "time"),
         ("can you remind me what i'm allergic to", "thing"),

@@ -337,9 +337,7 @@ def test_another_personas_memories_are_not_read(services, marlow):
     assert "“Zebulon”" in ask(marlow, "When did Zebulon visit me?").answer
 
 
-@pytest.mark.parametrize(
-    "text", ["tell me what you know about Olaf", "what did i tell you about olaf?", "Tell me all about Olaf."]
-)
+@pytest.mark.parametrize("text", ["tell me what you know about Olaf", "what did i tell you about olaf?"])
 def test_all_that_was_told_about_something_is_quoted_in_order(marlow, text):
     reading = ask(marlow, text)
     assert not reading.abstained
