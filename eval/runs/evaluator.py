@@ -237,12 +237,11 @@ def execute(
     # chat model in every process would fill the memory.
     is_single = one.pooled or one.system.startswith(registry.ADDRESS)
     is_here = how.engine == "local" and (how.jobs == 1 or is_local(one.pipeline.model))
-    outcomes: Generator[tuple[int, Outcome]]
     if encoder is not None or is_single or is_here:
         outcomes = replay_here()
     else:
-        schedule = Schedule(ENGINES[how.engine](experiments, cache, how.jobs), histories, task_of)
-        outcomes = schedule.outcomes(how.jobs, stop)
+        engine = ENGINES[how.engine](experiments, cache, how.jobs)
+        outcomes = Schedule(engine, histories, task_of).outcomes(how.jobs, stop)
     with closing(outcomes):  # ends the processes, also when this one fails
         for row, outcome in outcomes:
             if isinstance(outcome, HistoryCosts):
