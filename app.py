@@ -70,7 +70,8 @@ def build_app() -> Starlette:
 
 def main(argv: list[str] | None = None) -> int:
     """Serve until interrupted; return 1 if that is not possible, 2 for wrong arguments."""
-    parser = argparse.ArgumentParser(prog="app.py", description="Memoir in the browser.")
+    where = "Address: MEMOIR_HOST and MEMOIR_PORT, else http://127.0.0.1:7860. All settings: graph/SETTINGS.md."
+    parser = argparse.ArgumentParser(prog="app.py", description="Memoir in the browser.", epilog=where)
     parser.add_argument("--auth", action="store_true", help="let several users log in, each with a bank of their own")
     parser.add_argument("--demo", action="store_true", help="let anyone in, each with a bank that is deleted later")
     chosen: dict[str, Any] = {name: True for name, is_chosen in vars(parser.parse_args(argv)).items() if is_chosen}

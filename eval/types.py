@@ -34,6 +34,9 @@ FAMILIES = {"temporal": "temporal", "update": "update", "preference": "rubric", 
 TEST = "test"
 """The population of the questions that a benchmark keeps to test with, where it has others to train on."""
 
+ProbeKey = tuple[str, str]
+"""A history's id and a probe's."""
+
 Watch = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
@@ -236,6 +239,11 @@ class Sample:
     probe: Probe
     prediction: Prediction
     verdict: Verdict | None = None
+
+    @property
+    def key(self) -> ProbeKey:
+        """The ids of its history and of its probe."""
+        return self.prediction.history_id, self.probe.id
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import ExitStack, aclosing, asynccontextmanager, nullcontext
+from contextlib import ExitStack, aclosing, asynccontextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -14,18 +14,21 @@ from langchain_core.language_models import BaseChatModel
 
 from graph.build import compiled_graph
 from graph.language.facts import forms
+from graph.learning import correction_reader
 from graph.models.fair_lock import USER, FairLock
 from graph.models.registry import Quantization
 from graph.nodes.persist import persist_interrupted
+from graph.readers import agenda
 from graph.state import Ask, Reading, Services, Stopped, Token, TraceLine, TurnState, until
 from graph.understanding.classifier import Classifier
 from memory.bank.bank import Bank
 from memory.bank.rows import clean, clean_draft
 from memory.dates.expressions import TimeExpression
 from memory.embedding.embedder import Embedder
-from memory.embedding.turns import asking
+from memory.embedding.turns import anyone_asks, asking
+from memory.errors import MemoirError
 from memory.formatting import format_count
-from memory.search.indexer import BATCH, Indexer, count_pending
+from memory.search.indexer import BATCH, NEWEST, Indexer, count_pending, embed_pending
 from memory.search.searcher import Searcher
 from memory.types import Hit, WriteCounts
 
@@ -79,18 +82,27 @@ class Assistant:
         forms()
         self.services.searcher.embedder.load()
         self.services.line_reader.load()
+        correction_reader.packaged().load()
+        agenda.packaged().load()
 
     def wait_until_ready(self, indexer: Indexer, persona_id: int) -> Iterator[str]:
-        """Load the models and wait, a second at most, for a persona's newest memories; yield what is waited for.
+        """Load the models and index a persona's newest memories; yield what is waited for.
 
-        Many memories, as after an import, take longer than anyone would wait.
+        For more, as after an import, a message waits a second at most: not at all if that takes longer, or if the
+        background gives way to somebody else's question.
         """
         embedder, bank = self.services.searcher.embedder, self.services.bank
         if not embedder.ready:
             yield "Loading the embedding model…"
             self.prepare()
         deadline = time.monotonic() + MAX_WAIT
-        while 0 < (pending := count_pending(bank, embedder.model, persona_id)) <= BATCH and time.monotonic() < deadline:
+        with suppress(MemoirError):  # on a full disk they are found by their words
+            if embed_pending(bank, embedder, persona_id, NEWEST, turn=nullcontext()) < NEWEST:
+                return
+        while not anyone_asks() and time.monotonic() < deadline:
+            pending = count_pending(bank, embedder.model, persona_id)
+            if not 0 < pending <= BATCH:
+                return
             yield f"Indexing {format_count(pending, 'new memory', 'new memories')}…"
             indexer.wake()
             indexer.wait(0.5)

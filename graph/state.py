@@ -15,8 +15,8 @@ from graph.readers import line_reader
 from graph.readers.line_reader import LineReader
 from graph.settings import PipelineSettings
 from graph.understanding.classifier import Classification, Classifier
-from graph.understanding.requests import Correction, PersonQuestion, Recap
-from graph.understanding.times import Occurrence, when_happened
+from graph.understanding.requests import PersonQuestion, Recap
+from graph.understanding.times import Occurrence, times_in, when_happened
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.search.scoring import Subject
@@ -75,7 +75,8 @@ class Message:
 
     `small_talk` and `news` are intents of `graph.replies.phrases`, or empty. A message is `in_doubt` if what it asks
     may be meant as a statement; that is then among the statements, too. One that `only_asks` surely tells nothing.
-    `recap`, `person` and `correction` are what its form asks for, if it has one of those.
+    `recap`, `person` and `retracts` are what its form asks for, if it has one of those; `retracts` is empty for what
+    was said last.
     """
 
     classes: Classification
@@ -90,7 +91,7 @@ class Message:
     only_asks: bool = False
     recap: Recap | None = None
     person: PersonQuestion | None = None
-    correction: Correction | None = None
+    retracts: str | None = None
     questions: tuple[View, ...] = ()
 
 
@@ -100,7 +101,7 @@ SUFFICIENT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What the reader took from one hit: a passage, and the times that it names.
+    """What the reader took from one hit: a passage of it.
 
     `relevance` is the probability that the passage answers the question, with these `words` of it; `sure` is the
     probability that they are the right ones, and `yes` that it says yes, if the question asks yes or no. `by_user`
@@ -112,7 +113,6 @@ class Note:
     memory: Memory
     quote: str
     relevance: float
-    dates: tuple[TimeExpression, ...] = ()
     of_other: bool = False
     words: str = ""
     sure: float = 0.0
@@ -126,6 +126,11 @@ class Note:
     def says_yes(self) -> bool:
         """What it says if the question asks yes or no."""
         return self.yes > 0.5
+
+    @property
+    def dates(self) -> tuple[TimeExpression, ...]:
+        """The times that the passage names."""
+        return times_in(self.quote, self.memory.said_at)
 
     @property
     def occurrence(self) -> Occurrence | None:
@@ -158,7 +163,7 @@ class Reading:
 
     `by` is the reader, "extractive" or the name of a chat model; empty if nothing was asked. `notice` tells the user
     what else happened: that a chat model failed and what to do (`unreachable` says that it may work later), or what
-    was corrected. A reply that is `cut` reached its most tokens. `unsupported` are the sentences of a chat model that
+    was corrected. A reply that is `cut` did not come to its end. `unsupported` are the sentences of a chat model that
     say something about the user which no line supports.
     """
 

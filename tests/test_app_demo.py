@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -38,7 +41,7 @@ from graph.server.demo import (
     VisitorAssistant,
 )
 from graph.server.site import build_site
-from graph.server.user_pages import VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS, UserPages
+from graph.server.user_pages import ARENAS, VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS, UserPages
 from memory.bank.bank import Bank
 from memory.bank.learning_queue import pending_sessions
 from memory.bank.maintenance import verify
@@ -49,6 +52,7 @@ from memory.forgetting.forget import forget_memories
 from memory.ingest import ingest
 from memory.search.indexer import count_pending
 from memory.types import STORES, MemoryDraft, PersonaDraft, Quota
+from support.browser_app import ROOT
 from tests.torture import demo as torture_demo
 
 if TYPE_CHECKING:
@@ -151,6 +155,36 @@ def test_visitors_begin_with_a_sample_that_was_indexed_and_learned_from(client: 
     assert count_pending(bank, shared(opener._settings.embedding_model).model) == 0
     assert not list(pending_sessions(bank, datetime.now(UTC)))
     assert verify(bank, opener._settings.embedding_model) == []
+
+
+HEAPS = """
+import ctypes, sys, threading
+from graph.server.user_pages import share_heaps
+
+share_heaps()
+kept, together = [], threading.Barrier(16)
+def work():
+    together.wait()
+    kept.append([bytes(1000) for _ in range(100)])
+    together.wait()
+for thread in [threading.Thread(target=work) for _ in range(16)]:
+    thread.start()
+for thread in threading.enumerate()[1:]:
+    thread.join()
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+file = ctypes.c_void_p(libc.fopen(sys.argv[1].encode(), b"w"))
+libc.malloc_info(0, file)
+libc.fclose(file)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc alone")
+def test_the_threads_of_all_pages_share_the_heaps_that_freed_memory_stays_in(tmp_path: Path) -> None:
+    written = tmp_path / "malloc.xml"
+    subprocess.run([sys.executable, "-c", HEAPS, str(written)], cwd=ROOT, timeout=120, check=True)
+    assert written.read_text().count("<heap nr=") <= ARENAS
 
 
 @pytest.mark.slow

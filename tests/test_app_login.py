@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
+import gradio as gr
 import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -105,6 +108,43 @@ def test_a_page_that_nobody_uses_is_let_go_and_opened_again_with_its_limit(
     assert at_work() == []
     monkeypatch.undo()
     assert "room for 100 memories" in client.post("/gradio_api/run/remember", **tell).text
+
+
+class Knot:
+    """What only a search for garbage frees, as it holds itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.slow
+def test_open_pages_are_spared_the_search_for_garbage_and_closed_ones_are_freed(
+    users: Users, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
+    settings, built = EvalSettings(home=tmp_path, auth=True), list[weakref.ref[gr.Blocks]]()
+    left_over = list[weakref.ref[Knot]]()
+
+    def build(*of: Any) -> gr.Blocks:
+        page, knot = build_page(settings, *of), Knot()
+        built.append(weakref.ref(page))
+        left_over.append(weakref.ref(knot))
+        gc.collect()  # only such a search of everything finds it later
+        return page
+
+    with TestClient(build_site(settings, build), follow_redirects=False) as client:
+        client.post("/login", data=FORM)
+        gc.unfreeze()
+        assert client.get("/config").status_code == 200
+        assert gc.get_freeze_count() > len(gc.get_objects())
+        assert left_over[0]() is None
+        monkeypatch.setattr(login_module, "KEEP_OPEN", 0.0)
+        ends = time.monotonic() + 60
+        while at_work() and time.monotonic() < ends:
+            time.sleep(0.1)
+        monkeypatch.undo()
+        assert client.get("/config").status_code == 200
+        assert [page() is None for page in built] == [True, False]
 
 
 def test_a_user_removed_while_their_page_opens_is_refused(

@@ -93,8 +93,10 @@ def test_no_private_event_returns_another_users_words(ann: Program, ben: Program
     for event in ben.events():
         for value in (1, 2):
             session = f"s{event['id']}x{value}"
-            if ben.join(event["id"], [value] * len(event["inputs"]), session):
-                assert not leaks(ben.hear(session))
+            if joined := ben.join(event["id"], [value] * len(event["inputs"]), session):
+                heard = ben.hear(session, joined)
+                assert "process_completed" in heard
+                assert not leaks(heard)
 
 
 def test_another_users_window_cannot_be_read(ann: Program, ben: Program) -> None:
@@ -153,8 +155,8 @@ def test_no_file_is_served_but_the_pages_own(app: App, ann: Program, ben: Progra
 
 def test_a_download_is_served_to_its_own_user_only(app: App, ann: Program, ben: Program) -> None:
     number = next(e["id"] for e in ann.events() if _is_backup(ann, e["targets"]))
-    ann.join(number, [None], "backup")
-    (path,) = set(re.findall(r'"path":"([^"]+\.db)"', ann.hear("backup")))
+    heard = ann.hear("backup", ann.join(number, [None], "backup"))
+    (path,) = set(re.findall(r'"path":"([^"]+\.db)"', heard))
     mine = ann.http.get(f"/gradio_api/file={path}")
     assert SECRET.encode() in mine.content
     for asked in (path, f"{Path(path).parent}/../{Path(path).parent.name}/{Path(path).name}"):
@@ -273,8 +275,8 @@ def test_no_event_tells_a_user_whether_a_path_of_the_server_exists(app: App, ben
             parts = {names.get(number) for number in (*event["inputs"], *(number for number, _ in event["targets"]))}
             if parts & {"place", "encoder"} and event["inputs"]:
                 session = f"{path}-{event['id']}"
-                if ben.join(event["id"], [f"gguf:{path}"] * len(event["inputs"]), session):
-                    lines = ben.hear(session).splitlines()
+                if joined := ben.join(event["id"], [f"gguf:{path}"] * len(event["inputs"]), session):
+                    lines = ben.hear(session, joined).splitlines()
                     heard += [json.loads(line[6:]) for line in lines if line.startswith('data: {"msg":"process_com')]
         return [(each["success"], str(each["output"].get("error")).replace(str(path), "PATH")) for each in heard]
 

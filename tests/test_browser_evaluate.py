@@ -5,15 +5,29 @@ from __future__ import annotations
 import csv
 import json
 import re
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import gradio as gr
 import pytest
 
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from support.browser_app import SLOW, App, Screen
+from eval.runs.evaluator import Evaluator
+from eval.settings import EvalSettings
+from eval.tab.evaluate_tab import EvaluateTab
+from eval.tab.run_form import make_plan
+from eval.tab.runner import RunStatus
+from graph.server.page import Page as GradioPage
+from graph.server.page import isolate_pages
+from memory.embedding.embedder import Embedder
+from memory.tab.parts import Update
+from support.browser_app import SLOW, App, Screen, served
 from support.short_lives import write_short_lives
 
 pytestmark = pytest.mark.browser
@@ -187,6 +201,40 @@ def test_a_setting_that_does_not_exist_is_refused(screen: Screen) -> None:
     page.locator("#eval-lines textarea").fill("search.kk=3")
     page.locator("#eval-run").click()
     expect(page.get_by_text("there is no setting 'search.kk'")).to_be_visible()
+
+
+def test_a_run_stays_on_the_screen_while_the_tab_is_still_being_filled(
+    browser: Browser, tmp_path: Path, embedder: Embedder
+) -> None:
+    clicked = threading.Event()
+
+    class SlowTab(EvaluateTab):
+        def enter(self, *values: Any) -> Update:
+            told = super().enter(*values)
+            if clicked.wait(timeout=1.5):
+                time.sleep(0.5)
+            return told
+
+        def start(self, *values: Any) -> Update:
+            plan = make_plan(self.evaluator, self.form.read(*values))
+            self.runner.status = RunStatus(1, "running", plan)
+            clicked.set()
+            return self._show_status(self.runner.status)
+
+    isolate_pages()
+    with GradioPage() as page, gr.Tabs():
+        gr.Tab("Chat", id="chat")
+        with gr.Tab("Evaluate", id="evaluate") as tab:
+            SlowTab(tab, Evaluator(EvalSettings(home=tmp_path)), embedder)
+    with served(page, tmp_path / "uploads") as url:
+        window = browser.new_context().new_page()
+        window.goto(url)
+        window.get_by_role("tab", name="Evaluate").click()
+        window.locator("#eval-run").click()
+        expect(window.locator("#eval-stop")).to_be_visible()
+        with pytest.raises(PlaywrightTimeout):
+            window.locator("#eval-run").wait_for(state="visible", timeout=1500)
+        window.context.close()
 
 
 def test_nothing_in_a_benchmarks_file_runs(screen: Screen, tmp_path: Path) -> None:

@@ -104,6 +104,29 @@ def test_a_message_belongs_to_the_chat_it_was_sent_in_if_another_is_opened_at_on
         screen.page.locator("#composer textarea").fill("")
 
 
+LATE_REPLIES = """{
+  const ask = window.fetch;
+  window.fetch = async (...all) => {
+    const isLate = String(all[0]).includes("/queue/join") && !JSON.parse(all[1].body).event_data;
+    const reply = await ask(...all);
+    if (isLate) await new Promise((go) => setTimeout(go, 700));
+    return reply;
+  };
+}"""
+"""Holds back what the server replies to requests of the page itself, as for the answer to a message."""
+
+
+def test_another_chat_is_shown_for_good_though_the_page_hears_late_that_it_is_told_of_an_answer(screen: Screen) -> None:
+    bees, _ = begin_two_chats(screen, "Una")
+    screen.page.add_init_script(LATE_REPLIES)
+    screen.page.reload()
+    expect(said(screen)).to_have_text(words(ALLOTMENT))
+    hurry(screen, ("type", KAYAK), ("press", "Enter"), ("click", bees))
+    expect(said(screen)).to_have_text(words(BEES))
+    screen.page.wait_for_timeout(1500)
+    expect(said(screen)).to_have_text(words(BEES))
+
+
 @pytest.mark.parametrize("late", [0, 600])
 @pytest.mark.parametrize("gap", [0, 80])
 def test_enter_pressed_twice_sends_once_and_loses_nothing(screen: Screen, gap: int, late: int) -> None:

@@ -61,7 +61,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 @pytest.fixture(autouse=True)
 def _no_model_at_first(app: App) -> None:
-    Bank(app.home / "bank.db").choose("chat_model", "none")
+    for choice in ("chat_model", "last_chat_model"):
+        Bank(app.home / "bank.db").choose(choice, "none")
 
 
 def fill_choice(screen: Screen, field: str, text: str) -> None:
@@ -167,7 +168,8 @@ def test_a_reply_shows_its_code_what_nothing_supports_and_a_way_to_go_on(screen:
         marked.click()
         expect(screen.page.get_by_text("No memory and no message of yours says this.")).to_be_visible()
         expect(reply).to_contain_text(MADE_UP)
-        screen.page.keyboard.press("Escape")
+        screen.page.locator("#composer textarea").press("a")
+        expect(screen.page.get_by_text("No memory and no message of yours says this.")).to_be_hidden()
         screen.page.reload()
         expect(screen.page.locator("#chat .bot.message").last.locator("a[href$='#unsupported']")).to_have_text(MADE_UP)
         expect(screen.page.locator("#go-on")).to_be_hidden()
@@ -381,6 +383,7 @@ def test_the_next_message_can_be_sent_while_a_reply_is_only_compared_with_the_me
         screen.page.locator("#composer textarea").press("Enter")
         expect(screen.page.locator("#chat .bot.message").last).to_have_text("Sleep well.", timeout=SLOW)
         expect(screen.page.locator("#composer .submit-button")).to_be_visible()
+        expect(screen.page.get_by_text("Comparing the reply with your memories…")).to_be_visible()
         screen.asked += 1
         assert "says the model" in screen.ask(QUESTION)
         expect(screen.page.locator("#chat .user.message")).to_have_count(2)

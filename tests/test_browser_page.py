@@ -5,24 +5,22 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import gradio as gr
 import pytest
-import uvicorn
 
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import Browser, Route, expect
 
 from graph.models.discovery import PORTS
-from graph.server.page import Page, isolate_pages, mount_page
+from graph.server.page import Page, isolate_pages
 from memory.bank.bank import Bank
 from memory.tab.parts import PRIVATE
-from support.browser_app import SLOW, App, Screen, free_port
+from support.browser_app import SLOW, App, Screen, served
 from support.chat_server import ChatServer
 
 pytestmark = pytest.mark.browser
@@ -128,22 +126,6 @@ def test_nothing_below_a_panel_moves_as_it_opens_over_the_page(screen: Screen, p
     assert before is not None
     assert after is not None
     assert abs(before["y"] - after["y"]) < 1
-
-
-@contextmanager
-def served(page: gr.Blocks, uploads: Path) -> Iterator[str]:
-    """The address of a page while it is served."""
-    port = free_port()
-    server = uvicorn.Server(uvicorn.Config(mount_page(page, uploads, 1000), port=port, log_level="error"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while thread.is_alive() and not server.started:
-        time.sleep(0.05)
-    try:
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        server.should_exit = True
-        thread.join(timeout=30)
 
 
 def test_the_last_of_updates_that_come_at_once_is_shown(browser: Browser, tmp_path: Path) -> None:

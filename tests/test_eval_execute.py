@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from eval.__main__ import main
-from eval.benchmarks import find, histories
+from eval.benchmarks import BENCHMARKS, find
 from eval.play.engines import schedule
 from eval.play.replay import Replay
 from eval.reporting.report import report
@@ -175,16 +175,14 @@ def test_a_warm_run_encodes_nothing(tmp_path, embedder, data):
     assert report(warm).timing["encoded"] == 0
 
 
-def test_nothing_to_ask_is_an_error(evaluator, tmp_path):
+def test_nothing_to_ask_is_an_error(evaluator, monkeypatch):
     with pytest.raises(MemoirError, match="nobody"):
         evaluator.run(order(only=("nobody",)))
     history = next(find("memoir").load(OWN_FILES["memoir"]))
+    silent = replace(find("memoir"), load=lambda path: iter([replace(history, probes=())]))
+    monkeypatch.setitem(BENCHMARKS, "memoir", silent)
     with pytest.raises(MemoirError, match="has no question that can be asked"):
-        list(
-            histories(
-                replace(find("memoir"), load=lambda path: iter([replace(history, probes=())])), OWN_FILES["memoir"]
-            )
-        )
+        list(evaluator.histories(RunRequest("memoir")))
     assert evaluator.runs.all() == []
 
 

@@ -612,8 +612,7 @@ def test_a_table_of_results_is_put_between_its_marks(evaluator, name, tmp_path):
 @pytest.mark.slow
 def test_the_encoders_stand_side_by_side_with_their_means(evaluator, monkeypatch):
     monkeypatch.setattr(results, "LINES", [results.ResultLine("memoir", ("session_recall@5",))])
-    monkeypatch.setattr(results, "installed", lambda: [minilm.NAME])
-    ((line, reports),) = results.measure_encoders(evaluator, 1, lambda *_: None)
+    ((line, reports),) = results.measure_results(evaluator, lambda *_: None, RunRequest(""), [minilm.NAME])
     figures = reports[minilm.NAME].metrics
     mean = (figures["session_recall_all@5"].value + figures["turn_recall@10"].value) / 2
     rows = results.encoders_to_markdown([(line, {**reports, "other": reports[minilm.NAME]})]).splitlines()

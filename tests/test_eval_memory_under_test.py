@@ -132,7 +132,7 @@ def test_a_memory_that_holds_the_gold_id_stops_the_run(played):
 
 def test_a_session_that_keeps_its_gold_name_stops_the_run(played, monkeypatch):
     monkeypatch.setattr(
-        memory_under_test.BenchmarkIds, "hide", lambda self, kind, name: self._originals.setdefault(name, name)
+        memory_under_test.BenchmarkIds, "hide", lambda self, kind, name: self.originals.setdefault(name, name)
     )
     with pytest.raises(MemoirError, match="answer_77"):
         played()

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import gmean
 
 from eval.benchmarks.longmemeval.metrics import ndcg_longmemeval
 from eval.benchmarks.madial.metrics import ndcg_madial
-from eval.metrics.evidence import average_precision, geometric_mean, recall_all, recall_any, standard_scores
+from eval.metrics.evidence import average_precision, recall_all, recall_any, standard_scores
 
 
 def standard(name):
@@ -123,10 +124,6 @@ def test_recall_lies_between_all_and_any(ranking, relevant, k):
     assert recall_all(ranking, relevant, k) <= recall(ranking, relevant, k) <= recall_any(ranking, relevant, k)
 
 
-def test_the_geometric_mean_is_of_the_last_axis_and_zero_where_any_is():
-    assert geometric_mean(np.array([[4.0, 1.0], [0.0, 9.0]])) == pytest.approx([2.0, 0.0])
-
-
 @pytest.mark.data
 def test_the_published_rankings_give_the_published_figures(benchmark_data):
     file = benchmark_data / "madial_bench" / "en" / "en_openai_top_20_bottom.json"
@@ -147,4 +144,4 @@ def test_the_published_rankings_give_the_published_figures(benchmark_data):
     }
     assert len(probes) == 80
     assert means == {name: pytest.approx(figures, abs=0.001) for name, figures in published.items()}
-    assert geometric_mean(np.array(list(means.values())).T) == pytest.approx([0.578, 0.577, 0.585, 0.549], abs=0.0006)
+    assert gmean(list(means.values())) == pytest.approx([0.578, 0.577, 0.585, 0.549], abs=0.0006)

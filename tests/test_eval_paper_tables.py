@@ -14,6 +14,7 @@ from eval.benchmarks import BENCHMARKS, NEEDS, Preset, Row, read_names
 from eval.reporting import results
 from eval.reporting.results import measure_papers
 from eval.runs.evaluator import OWN_FILES, Evaluator
+from eval.runs.experiment import RunRequest
 from eval.settings import EvalSettings
 from memory.errors import MemoirError
 from support.chat_server import ChatServer
@@ -38,6 +39,10 @@ TABLE = Preset(
     ),
     remark="Of invented lives",
 )
+
+
+def tables_of(evaluator, names=()):
+    return measure_papers(evaluator, lambda *progress: None, names, "", RunRequest(""))
 
 
 @pytest.fixture
@@ -78,7 +83,7 @@ def test_rows_that_store_the_same_are_run_together_and_come_in_their_order(one_t
     evaluator, together = Evaluator(EvalSettings(home=one_table / "home")), []
     real = evaluator.start_together
     monkeypatch.setattr(evaluator, "start_together", lambda requests: together.append(len(requests)) or real(requests))
-    ((_, reports),) = measure_papers(evaluator, lambda *progress: None)
+    ((_, reports),) = tables_of(evaluator)
     assert together == [2, 1]
     assert list(reports) == ["words", "meaning", "summaries, words"]
 
@@ -86,7 +91,7 @@ def test_rows_that_store_the_same_are_run_together_and_come_in_their_order(one_t
 def test_without_files_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "BENCHMARKS", {name: BENCHMARKS[name] for name in ("locomo", "perltqa")})
     with pytest.raises(MemoirError, match="no benchmark's files"):
-        measure_papers(Evaluator(EvalSettings(home=tmp_path, data=None)), lambda *progress: None)
+        tables_of(Evaluator(EvalSettings(home=tmp_path, data=None)))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +106,7 @@ def test_a_named_benchmark_without_files_or_tables_is_an_error(one_table, monkey
     monkeypatch.setitem(results.BENCHMARKS, "locomo", replace(BENCHMARKS["locomo"], presets=()))
     evaluator = Evaluator(EvalSettings(home=one_table / "home"))
     with pytest.raises(MemoirError, match=said):
-        measure_papers(evaluator, lambda *progress: None, [name])
+        tables_of(evaluator, [name])
     assert not evaluator.runs.all()
 
 

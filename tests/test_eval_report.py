@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from eval.benchmarks import find
+from eval.benchmarks import Preset, find
 from eval.making.questions import graph_history
-from eval.metrics.intervals import INTERVALS, Difference
+from eval.metrics.intervals import Difference
 from eval.play.models import Models
 from eval.play.replay import Replay, replay
 from eval.reporting import compare, render
@@ -76,8 +76,9 @@ def test_figures_of_evidence_are_of_the_counted_and_all_others_of_every_probe(ru
 
 def test_a_table_of_one_ability_has_the_number_of_its_own_probes(runs):
     held = {"a row": report(kept(runs))}
-    assert render.sweep_rows(held, ["session_recall@1"])[1][0][1] == "5"
-    assert render.sweep_rows(held, ["session_recall@1"], "temporal")[1][0][1] == "3"
+    preset = Preset("a", "A table", "longmemeval", "", ("session_recall@1",), ())
+    assert render.sweep_rows(held, preset)[1][0][1] == "5"
+    assert render.sweep_rows(held, replace(preset, ability="temporal"))[1][0][1] == "3"
 
 
 def test_a_group_counts_as_the_whole_does_and_a_population_counts_all_of_its_own(runs):
@@ -149,7 +150,7 @@ def test_a_judge_stands_beside_the_rule_with_their_agreement(runs):
     assert (held.agreement.n, held.agreement.share) == (5, 0.6)
     text = render.to_markdown(held)
     assert "judged alike" in text
-    assert INTERVALS in text
+    assert render.INTERVALS in text
     assert ".600" in text
 
 

@@ -309,6 +309,7 @@ def test_the_geometric_mean_is_of_the_means():
     assert measured(samples, "items")["geometric_mean@1"].value == pytest.approx(0.5)
     expected = (0.5 * 0.5 * 0.5 * 0.5 * (0.5 / 3)) ** 0.2
     assert measured(samples, "items")["geometric_mean@3"].value == pytest.approx(expected)
+    assert measured(samples[1:], "items")["geometric_mean@1"].value == 0
     assert "geometric_mean@1" not in measured(samples)
 
 

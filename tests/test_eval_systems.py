@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import ClassVar
 
@@ -25,6 +25,7 @@ from eval.runs.run import Runs, Spec, versions
 from eval.types import Costs, Prediction, Sample
 from memory.errors import MemoirError
 from support.invented_history import PROBES, life
+from support.loopback_server import LoopbackServer
 
 
 class Notebook:
@@ -165,7 +166,7 @@ def served(answer):
         def log_message(self, *arguments):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = LoopbackServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -64,10 +64,10 @@ def write(folder, number=40):
 def test_the_adapter_marks_the_test_questions_and_the_others_are_to_train_on(tmp_path):
     (history,) = load(write(tmp_path))
     labelled = labelled_questions(tmp_path)
-    assert Counter(question.part for question in labelled) == {"training": 24, "validation": 8, "test": 8}
-    assert Counter(question.kind for question in labelled) == {"semantic": 20, "episodic": 20}
+    assert {part: len(own) for part, own in labelled.items()} == {"training": 24, "validation": 8, "test": 8}
+    assert Counter(kind for own in labelled.values() for _, kind in own) == {"semantic": 20, "episodic": 20}
     marked = {probe.question for probe in history.probes if "test" in probe.populations}
-    assert marked == {question.text for question in labelled if question.part == "test"}
+    assert marked == {text for text, _ in labelled["test"]}
 
 
 def test_a_question_whose_memory_is_missing_is_split_but_not_asked(tmp_path):
@@ -78,12 +78,12 @@ def test_a_question_whose_memory_is_missing_is_split_but_not_asked(tmp_path):
     )
     (history,) = load(tmp_path)
     assert lost["Question"] not in {probe.question for probe in history.probes}
-    assert len(labelled_questions(tmp_path)) == 5 + 5
+    assert sum(map(len, labelled_questions(tmp_path).values())) == 5 + 5
 
 
 @pytest.mark.data
 def test_the_sample_is_split_by_the_papers_shares(benchmark_data):
-    counts = Counter(question.part for question in labelled_questions(benchmark_data / "perltqa"))
+    counts = {part: len(own) for part, own in labelled_questions(benchmark_data / "perltqa").items()}
     assert counts == {"training": 122, "validation": 40, "test": 40}
 
 
@@ -183,7 +183,7 @@ def test_a_folder_with_files_is_not_written_to(home, base, capsys):
 
 def test_it_gives_every_store_of_a_kind_the_same_share_and_refuses_what_it_has_seen(home):
     trained = TrainedKinds.load(home / "out")
-    parts = {question.part: question.text for question in labelled_questions(home / "data")}
+    parts = {part: own[-1][0] for part, own in labelled_questions(home / "data").items()}
     stores = trained.stores(parts["test"])
     ((semantic, episodic),) = trained.probabilities([parts["test"]])
     assert set(stores) == set(STORES)
@@ -226,7 +226,7 @@ def test_a_chat_model_classifies_by_instruction_and_with_examples(command, home)
     assert status == 0, err
     rows = json.loads(out)["rows"]
     assert list(rows) == ["learned", "instruction", "few-shot"]
-    marked = [question.kind for question in labelled_questions(home / "data") if question.part == "test"]
+    marked = [kind for _, kind in labelled_questions(home / "data")["test"]]
     for label in ("instruction", "few-shot"):
         assert rows[label]["metrics"]["classification_accuracy"]["value"] == marked.count("episodic") / len(marked)
         assert rows[label]["unreadable"] == {}

@@ -10,22 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.reporting import results
-from eval.reporting.tuning import choice, measure
-from eval.reporting.tuning.choice import (
+from eval.reporting import results, tuning
+from eval.reporting.tuning import (
     GRID,
+    Player,
     ProbeValue,
-    best,
     change,
     choose,
-    constants_of,
     mean_change,
     off,
     overall,
     trials,
-    with_constants,
 )
-from eval.reporting.tuning.measure import Player
 from eval.runs.evaluator import OWN_FILES, Evaluator
 from eval.runs.experiment import HALVES, Experiment, RunRequest, evidence_session, half_of, in_half, with_settings
 from eval.settings import EvalSettings
@@ -109,7 +105,7 @@ def test_the_table_of_results_can_be_of_one_half(tmp_path, monkeypatch):
     evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
     monkeypatch.setattr(results, "report", lambda run: run)
     monkeypatch.setattr(evaluator, "run", lambda request, watch: request)
-    done = results.measure_results(evaluator, 1, lambda *progress: None, "reporting")
+    done = results.measure_results(evaluator, lambda *progress: None, RunRequest("", half="reporting"))
     asked = [request for _, requests in done for request in requests.values()]
     assert {request.benchmark for request in asked} == {"memoir", "conversations"}
     assert {request.half for request in asked} == {"reporting"}
@@ -141,11 +137,12 @@ def test_benchmarks_weigh_alike_whatever_their_size():
 # --- the choice
 
 
-def test_the_best_value_is_chosen_and_of_equal_ones_the_nearest_to_off():
-    equal = {0: {"a": values((0, 1), (1, 0))}, 0.5: {"a": values((1, 0), (1, 0))}}
-    assert best(equal) == 0
-    clear = {0: {"a": values((0, 0), (0, 0))}, 0.5: {"a": values((1, 0), (1, 0))}, 1: {"a": values((1, 0), (0, 0))}}
-    assert best(clear) == 0.5
+def test_the_best_value_is_chosen_and_of_equal_ones_the_nearest_to_off(monkeypatch):
+    monkeypatch.setattr(tuning, "GRID", {"views": (0, 0.5, 1)})
+    equal = {0: values((0, 1), (1, 0)), 0.5: values((1, 0), (1, 0)), 1: values((1, 0), (0, 0))}
+    assert choose(lambda constants: {"a": equal[constants["views"]]}) == {"views": 0}
+    clear = {0: values((0, 0), (0, 0)), 0.5: values((1, 0), (1, 0)), 1: values((1, 0), (0, 0))}
+    assert choose(lambda constants: {"a": clear[constants["views"]]}) == {"views": 0.5}
 
 
 def made_up(constants) -> Mapping[str, list[ProbeValue]]:
@@ -175,7 +172,8 @@ def test_every_value_of_the_grid_is_tried_beside_the_choice():
 def test_the_grid_has_every_factor_with_off_first():
     assert {f"search.{name}" for name in FACTORS} <= set(GRID)
     assert set(off().values()) == {0}
-    assert constants_of(with_constants(Experiment(), off())) == off()
+    settings = with_settings(Experiment(), [f"{name}={value}" for name, value in off().items()]).settings
+    assert {name: settings[name] for name in GRID} == off()
     assert all(list(each) == sorted(each) for each in GRID.values())
 
 
@@ -198,8 +196,7 @@ def test_a_question_that_follows_another_is_measured_like_any(tmp_path):
 def evaluator(tmp_path, monkeypatch):
     """An evaluator of two tiny benchmarks, and a grid of two constants."""
     small = {"search.dense_weight": (0, 0.5, 0.8), "search.neighbours": (0, 0.15)}
-    monkeypatch.setattr(choice, "GRID", small)
-    monkeypatch.setattr("eval.reporting.tuning.measure.GRID", small)
+    monkeypatch.setattr(tuning, "GRID", small)
     evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
     monkeypatch.setattr(
         evaluator, "histories", lambda request: iter(histories([f"{request.benchmark} {request.half}"]))
@@ -210,9 +207,9 @@ def evaluator(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evaluator, monkeypatch):
     asked = []
-    real = choice.choose
-    monkeypatch.setattr(choice, "choose", lambda of, watch: asked.append(sorted(of(off()))) or real(of, watch))
-    found = measure.measure(evaluator, 1, lambda label, done, total: None)
+    real = tuning.choose
+    monkeypatch.setattr(tuning, "choose", lambda of, watch: asked.append(sorted(of(off()))) or real(of, watch))
+    found = tuning.tune(evaluator, 1, lambda label, done, total: None)
     assert asked == [["conversations", "memoir"], ["conversations"], ["memoir"]]
     assert [each.benchmark for each in found.left_out] == ["memoir", "conversations"]
     for each in found.left_out:
@@ -220,8 +217,8 @@ def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evalu
         assert each.lost.difference == pytest.approx(each.lost.value_b - each.lost.value_a)
         assert each.lost.n == 2  # one of the three probes has no evidence
         assert set(each.without) == {name for name, value in each.constants.items() if value}
-    assert found.today == constants_of(Experiment())
-    table = measure.to_markdown(found)
+    assert found.today == {name: Experiment().settings[name] for name in tuning.GRID}
+    table = tuning.to_markdown(found)
     for title in (
         "without memoir",
         "everything in view",
@@ -234,9 +231,9 @@ def test_each_benchmark_is_left_out_of_the_choice_that_it_is_measured_with(evalu
 
 
 def test_one_benchmark_alone_cannot_be_left_out(evaluator, monkeypatch):
-    monkeypatch.setattr(measure, "available", lambda evaluator, lines: [(lines[0], Path())])
+    monkeypatch.setattr(tuning, "available", lambda evaluator, lines: [(lines[0], Path())])
     with pytest.raises(MemoirError, match="and one is here"):
-        measure.measure(evaluator, 1, lambda label, done, total: None)
+        tuning.tune(evaluator, 1, lambda label, done, total: None)
 
 
 @pytest.mark.slow

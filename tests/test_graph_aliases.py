@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graph.understanding.aliases import People, with_names
+from graph.understanding.aliases import names_by_kind, with_names
 from memory.bank.queries.told import known_relations
 from memory.types import LearnedMemory, MemoryDraft, PersonaDraft, Quote, Relation, SessionDraft, TurnDraft
 
-PEOPLE = People.of(
+PEOPLE = names_by_kind(
     [
         Relation("You", "husband", "Callum"),
         Relation("You", "supervisor", "Dr Whitfield"),
@@ -58,7 +58,7 @@ def test_a_question_for_a_name_or_of_nobody_or_of_many_stays_as_it_is(asked):
 
 
 def test_the_people_of_somebody_else_are_not_the_users():
-    people = People.of([Relation("Tom", "wife", "Judy")])
+    people = names_by_kind([Relation("Tom", "wife", "Judy")])
     assert with_names("what does my wife do", people) == "what does my wife do"
 
 

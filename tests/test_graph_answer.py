@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.readers import composing as answer
-from graph.readers.stating import MAX_WORDS
+from graph.readers.stating import MAX_WORDS, clip
 from graph.state import Note
 from graph.understanding.question import parse, terms_of
-from graph.understanding.times import times_in
 from memory.types import Memory, Relation
 
 MAY = datetime(2024, 5, 3, 12, tzinfo=UTC)
@@ -22,7 +21,7 @@ def note(number, text, words="", *, relevance=0.9, speaker="You", day=3, **field
     said = MAY.replace(day=day)
     memory = Memory("dialogue", text, key=text, speaker=speaker, said_at=said, id=number, persona_id=1, recorded_at=MAY)
     chosen = {"words": words, "sure": 0.9 if words else 0.1, "by_user": speaker == "You"} | fields
-    return Note(memory, text, relevance, times_in(text, said), **chosen)
+    return Note(memory, text, relevance, **chosen)
 
 
 def composed(text, *notes):
@@ -179,3 +178,15 @@ def test_an_answer_is_of_bounded_length_and_begins_with_a_note_that_answers(leng
     assert len(reading.answer.split()) <= 2 * MAX_WORDS
     assert 1 <= len(reading.citations) <= 2
     assert reading.answer.count("[") == len(reading.citations)
+
+
+@pytest.mark.parametrize("room", [6, 12])
+def test_a_quote_is_cut_around_the_words_that_answer(room):
+    told = note(
+        1,
+        "so much news, tomasz passed on the third attempt and we are off to the coast today in the new car, a blue "
+        "fabia we called Alan",
+        "a blue fabia",
+    )
+    asked = "What car have we got, and what is the new car like?"
+    assert "a blue fabia" in clip(told, parse(asked, 9, dict.fromkeys(terms_of(asked), 1)), room)

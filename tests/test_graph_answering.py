@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import gradio as gr
@@ -16,8 +17,10 @@ from graph.tab.answering import Answering
 from graph.tab.chat_tab import ChatTab
 from graph.tab.chats import open_new
 from graph.tab.messages import Chat
+from memory.bank.learning_queue import close_chats
 from memory.search.indexer import Indexer
-from memory.types import PersonaDraft
+from memory.types import PersonaDraft, SessionDraft, TurnDraft
+from support.chat_server import ChatServer
 
 WINDOW = "a window"
 
@@ -51,13 +54,24 @@ async def send(answering: Answering, chat: Chat, text: str, /, **message: object
         pass
 
 
+def test_only_what_changes_is_sent_to_the_page(answering: Answering, before: Chat) -> None:
+    async def sent() -> list[object]:
+        event = SimpleNamespace(text="My locker code is 5528.", edits=None, chat=before.id)
+        await answering.take(before, None, False, None, "auto", event, PAGE)
+        return [part async for update in answering.follow(before, PAGE) for part in update]
+
+    parts, box = asyncio.run(sent()), answering.box
+    assert parts.count(box.bubbles) > 1
+    assert parts.count(box.go_on) <= 1
+
+
 def test_undo_takes_back_an_answer_of_which_the_page_has_not_heard(answering: Answering, before: Chat) -> None:
     bank = answering.assistant.services.bank
 
     async def send_and_undo() -> str:
         await send(answering, before, "My locker code is 5528.")
         assert bank.memories(before.persona_id)
-        return (await answering.forget_last(before))[answering.box.composer].value
+        return (await answering.forget_last(before))[answering.box.composer]["value"]
 
     assert asyncio.run(send_and_undo()) == "My locker code is 5528."
     assert bank.memories(before.persona_id) == []
@@ -121,3 +135,21 @@ def test_what_changed_of_a_chat_is_sent_before_the_page_is_given_another_and_not
         return done
 
     assert asyncio.run(open_while_sending()) == ["sent", "another"]
+
+
+def test_what_was_said_before_memoir_was_stopped_is_learned_from_by_the_model_that_was_chosen(
+    services: Services, before: Chat
+) -> None:
+    bank = services.bank
+    said = TurnDraft("You", "user", "My locker code is 5528.", datetime(2026, 3, 1, tzinfo=UTC), external_id="t1")
+    bank.remember(before.persona_id, [SessionDraft((said,), said.said_at, external_id="c1", source="chat")])
+    close_chats(bank)
+    indexer = Indexer(bank, services.searcher.embedder)
+    learner = Learner(bank, indexer, "auto")
+    with ChatServer(lambda request: "{}") as server, gr.Blocks() as page:
+        bank.choose("chat_model", server.model())
+        ChatTab(page, gr.Tab(), Assistant(services), indexer, learner, choose_model=True)
+        learner.start()
+        assert learner.wait(60)
+        learner.stop()
+        assert server.requests

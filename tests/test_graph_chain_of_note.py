@@ -262,7 +262,8 @@ def test_a_prompt_never_overflows_what_the_model_can_read_and_the_last_ranked_go
 ):
     texts = [f"Biscuit memory {n}: " + "the greyhound ran along the harbour wall. " * (n % 7 + 1) for n in range(40)]
     marlow.services.bank.add_memories(marlow.persona.id, [MemoryDraft("world", text) for text in texts])
-    monkeypatch.setattr(chain_of_note, "_reply_tokens", lambda method: 100)
+    monkeypatch.setattr(chain_of_note, "ANSWER_TOKENS", 100)
+    monkeypatch.setattr(chain_of_note, "NOTES_TOKENS", 0)
     monkeypatch.setattr(chain_of_note, "REPAIR_ROOM", 0)
     with ChatServer(unknown("nothing found"), models=[{"id": "scripted", "max_model_len": context}]) as server:
         answer = answered(marlow, server, format=form)
@@ -278,7 +279,8 @@ def test_a_prompt_never_overflows_what_the_model_can_read_and_the_last_ranked_go
 
 @pytest.mark.parametrize("form", ["json", "nl"])
 def test_notes_that_run_on_do_not_overflow_the_prompt_for_the_answer(marlow, monkeypatch, form):
-    monkeypatch.setattr(chain_of_note, "_reply_tokens", lambda method: 100)
+    monkeypatch.setattr(chain_of_note, "ANSWER_TOKENS", 100)
+    monkeypatch.setattr(chain_of_note, "NOTES_TOKENS", 0)
 
     def notes(request):
         quotes = [m.text for m in marlow.services.bank.memories(marlow.persona.id)]

@@ -1,10 +1,21 @@
 """A follow-up is about whom and what the last question and its answer named."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
+from graph.assistant import Assistant
+from graph.state import Ask, Services
 from graph.training.recognisers import questions
+from graph.understanding.classifier import Classifier
 from graph.understanding.question import answer_to, refers_back
-from memory.types import TurnDraft
+from memory.bank.bank import Bank
+from memory.embedding import e5
+from memory.embedding.embedder import Embedder
+from memory.search.indexer import embed_all
+from memory.search.searcher import Searcher
+from memory.types import PersonaDraft, TurnDraft
 
 
 def dialogue(*said):
@@ -82,3 +93,21 @@ def test_what_leaves_out_the_question_is_asked_as_the_one_before(marlow):
     later.say("how much was the lamp?", remember=False)
     later.say("and the stove?", remember=False)
     assert "90 pounds" in later.say("and the kettle?", remember=False).reading.answer
+
+
+@pytest.mark.skipif(not e5.is_installed(), reason="the encoder is not installed")
+def test_what_is_asked_after_a_statement_is_read_by_itself(tmp_path):
+    bank = Bank(tmp_path / "bank.db")
+    services = Services(bank, Searcher(bank, Embedder(e5.NAME)), Classifier.load(e5.NAME))
+    for told, asked, answer in (
+        ("the wifi password is heron22", "what's the password?", "Heron22."),
+        ("dentist on friday at 11", "when's the dentist?", "at 11."),
+        ("i put the passports in the loft", "where are they?", "in the loft"),
+    ):
+        persona = bank.create_persona(PersonaDraft(answer))
+        ask = Ask(persona, told, datetime(2026, 11, 22, 12, tzinfo=UTC), "chat")
+        reply = Assistant(services).ask(ask).reading.answer
+        embed_all(bank, services.searcher.embedder)
+        later = replace(ask, text=asked, dialogue=tuple(dialogue(told, reply)), remember=False)
+        assert refers_back(asked)
+        assert answer in Assistant(services).ask(later).reading.answer

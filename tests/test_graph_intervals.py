@@ -145,3 +145,11 @@ def test_the_day_of_a_birthday_is_no_age(services, marlow, at):
     chat.say("gareth's birthday is 12 december")
     answer = chat.again(now=at(11, 28, 12)).say("when is gareth's birthday and how old will he be?").reading.answer
     assert not answer.startswith("11")
+
+
+def test_the_birthday_of_another_is_not_counted(services, marlow, at):
+    chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Quill")), now=at(11, 28), dialogue=[])
+    chat.say("my stepson is called Hanno, he's 11. juna turns 2 on the 3rd of january")
+    answer = chat.again(now=at(11, 28, 12)).say("how old is hanno?").reading.answer
+    assert "10" not in answer
+    assert "11" in answer

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ from memory.bank.bank import Bank
 from memory.bank.corrections import edit, mark_wrong
 from memory.bank.learning_queue import SessionTurn
 from memory.bank.queries.told import upcoming
+from memory.embedding import turns
 from memory.forgetting.forget import forget_memories
 from memory.search import indexer
 from memory.search.indexer import Indexer
@@ -83,6 +85,11 @@ def test_a_dated_sentence_is_an_event_of_its_day():
 def test_an_event_of_somebody_is_understood_by_itself(said, text, quote):
     events = [item for item in from_rules.learn(heard(said)) if item.memory.store == "event"]
     assert [(item.memory.text, item.quotes[0].words) for item in events] == ([(text, quote or text)] if text else [])
+
+
+def test_a_day_of_which_nothing_is_said_by_itself_is_no_event():
+    assert drawn("mon, tue and thu I work 9 to 6.", store="event") == []
+    assert len(drawn("The choir sings on Monday, and the vet comes on Thursday.", store="event")) == 2
 
 
 def test_an_event_of_somebody_quotes_what_was_said(tmp_path):
@@ -335,6 +342,21 @@ def test_at_the_end_all_chats_are_over(bank, embedder):
     learner = Learner(bank, Indexer(bank, embedder), "rules")
     learner.stop()
     assert learn_from_sessions(bank, "rules").sessions == 1
+
+
+def test_who_waits_to_learn_keeps_no_file_open(bank, embedder, monkeypatch):
+    waits, goes_on = threading.Event(), threading.Event()
+    monkeypatch.setattr(turns, "give_way", lambda: waits.set() or goes_on.wait(60))
+    tell(bank, "I planted a tree yesterday.")
+    learner = Learner(bank, Indexer(bank, embedder), "rules")
+    learner.start()
+    assert waits.wait(60)
+    opened = {Path(file.path) for file in psutil.Process().open_files()}
+    goes_on.set()
+    assert learner.wait(60)
+    learner.stop()
+    assert bank.path not in opened
+    assert learned(bank) == ["I planted a tree yesterday."]
 
 
 # --- by a chat model
@@ -703,13 +725,29 @@ def test_a_plan_that_a_later_part_of_the_chat_corrects_is_one_plan(bank):
     assert [plan.text for plan in upcoming(bank, 1, JULY + timedelta(days=1), 9)] == ["Nell's party is on Friday"]
 
 
-def test_the_text_of_an_event_tells_whether_the_time_of_a_quoted_fragment_is_past(bank):
-    chat(bank, "Back from a run, the first one since my knee operation in March.")
-    quoted = item("The user had a knee operation in March.", "first one since my knee operation in March", "event")
-    with ChatServer(told(quoted)) as server:
+@pytest.mark.parametrize(
+    ("said", "words", "text", "month"),
+    [
+        (
+            "Back from a run, the first one since my knee operation in March.",
+            "first one since my knee operation in March",
+            "The user had a knee operation in March.",
+            "2024-03",
+        ),
+        (
+            "Got the job!! Start 1st feb!!",
+            "Start 1st feb!!",
+            "Nell got the job, she starts on 1 February 2025.",
+            "2025-02",
+        ),
+    ],
+)
+def test_the_text_of_an_event_tells_what_the_time_of_a_quoted_fragment_leaves_open(bank, said, words, text, month):
+    chat(bank, said)
+    with ChatServer(told(item(text, words, "event"))) as server:
         by_server(bank, server)
-    (operation,) = [m for m in bank.memories(1, store="event") if m.text == quoted["text"]]
-    assert (operation.event.start.year, operation.event.start.month) == (2024, 3)
+    (event,) = [m for m in bank.memories(1, store="event") if m.text == text]
+    assert f"{event.event.start:%Y-%m}" == month
 
 
 def test_a_plan_that_changes_keeps_the_day_that_its_text_still_names(bank):
@@ -946,6 +984,13 @@ def test_a_statement_beside_a_question_teaches(bank):
     with ChatServer(told(item("Wen moved to Rome", "Wen moved to Rome", "event"))) as server:
         by_server(bank, server)
     assert learned(bank) == ["Wen moved to Rome"]
+
+
+def test_a_statement_after_a_question_in_lower_case_teaches(bank):
+    chat(bank, "what could i bring my mum? she's diabetic btw (type 2). home on friday")
+    with ChatServer(told(item("Mum has type 2 diabetes", "she's diabetic btw (type 2)"))) as server:
+        by_server(bank, server)
+    assert "Mum has type 2 diabetes" in learned(bank)
 
 
 def test_what_was_talked_about_is_answered_by_the_summary_and_what_was_done_is_not(services, marlow, at):

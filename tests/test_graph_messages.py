@@ -18,6 +18,7 @@ from graph.tab.messages import (
     STATUS,
     Bubble,
     Chat,
+    PastAnswer,
     answer_bubble,
     draft_bubble,
     latest,
@@ -29,6 +30,12 @@ from memory.bank.bank import Bank
 from memory.errors import MemoirError
 from memory.types import PersonaDraft
 from support.tiny_models import made_up
+
+UNCITED = PastAnswer("", ())
+
+
+def cites_first(number: int) -> PastAnswer:
+    return PastAnswer("", ((1, 9, ""),), number)
 
 
 def chat(exchanges: range) -> list[Bubble]:
@@ -71,7 +78,7 @@ CODE = "```python\ndef first(items):\n    return items[0]\n```"
     "reply", [CODE, f"So:\n\n{CODE}\n\n- **one**\n- two", "| a | b |\n|---|---|\n| 1 | 2 |", "a < b"]
 )
 def test_the_markdown_of_a_reply_is_kept(reply: str) -> None:
-    assert draft_bubble(reply).markdown == reply == answer_bubble(reply, set(), 1).markdown
+    assert draft_bubble(reply).markdown == reply == answer_bubble(reply, UNCITED).markdown
 
 
 @pytest.mark.parametrize(
@@ -88,21 +95,21 @@ def test_the_markdown_of_a_reply_is_kept(reply: str) -> None:
     ],
 )
 def test_html_pictures_hidden_addresses_and_lists_of_one_number_are_escaped(reply: str, markdown: str) -> None:
-    assert draft_bubble(reply).markdown == answer_bubble(reply, set(), 1).markdown == markdown
+    assert draft_bubble(reply).markdown == answer_bubble(reply, UNCITED).markdown == markdown
 
 
 def test_citations_lead_to_their_sources_and_not_in_code() -> None:
     text = f"In May [1]. Or [2]?\n\n{CODE.replace('0', '1')}"
-    assert answer_bubble(text, {1}, 3).markdown == text.replace("May [1]", "May [1](#source-3-1)")
+    assert answer_bubble(text, cites_first(3)).markdown == text.replace("May [1]", "May [1](#source-3-1)")
 
 
 def test_before_a_colon_a_citation_leads_to_its_source_and_nothing_else_is_an_address() -> None:
-    shown_as = answer_bubble("Think of Bas [1]: no kiwi.\n[2]: http://elsewhere.invalid", {1}, 3).markdown
+    shown_as = answer_bubble("Think of Bas [1]: no kiwi.\n[2]: http://elsewhere.invalid", cites_first(3)).markdown
     assert shown_as == "Think of Bas [1](#source-3-1): no kiwi.\n[2\\]: http://elsewhere.invalid"
 
 
 def test_sentences_that_nothing_supports_are_marked_beside_their_citations() -> None:
-    shown_as = answer_bubble("Hello. You own a boat [1]. Bye.", {1}, 2, ["You own a boat [1]."]).markdown
+    shown_as = answer_bubble("Hello. You own a boat [1]. Bye.", cites_first(2), ["You own a boat [1]."]).markdown
     mark = '(#unsupported "Not in my memory")'
     assert shown_as == f"Hello. [You own a boat]{mark} [1](#source-2-1)[.]{mark} Bye."
 
@@ -112,10 +119,16 @@ def test_marks_stay_within_their_item_and_their_cells() -> None:
     text = "Hi.\n\n- You own a boat.\n- [x] Bye now.\n\n| Day | What |\n|---|---|\n| Tue | the `dentist` |\n"
     sentences = list(sentences_of(text))
     assert sentences == ["You own a boat.", "Bye now.", "Tue | the `dentist`"]
-    shown_as = answer_bubble(text, set(), 1, [sentences[0], sentences[2]]).markdown
+    shown_as = answer_bubble(text, UNCITED, [sentences[0], sentences[2]]).markdown
     expected = text.replace("You own a boat.", f"[You own a boat.]{mark}").strip()
     assert shown_as == expected.replace("Tue | the `dentist`", f"[Tue]{mark} | [the `dentist`]{mark}")
     assert cite(text, [("Tue | the `dentist`", 7)], []) == text.replace("dentist` |", "dentist` [1] |")
+
+
+def test_a_sentence_is_cited_once_where_its_number_stands_after_an_emoji():
+    assert cite("They rob kitchens. 😂 [1] Right: tea.", [("They rob kitchens.", 6)], [6]) == (
+        "They rob kitchens. 😂 [1] Right: tea."
+    )
 
 
 def test_the_day_of_a_month_ends_no_sentence_but_the_last() -> None:
@@ -126,11 +139,11 @@ def test_the_day_of_a_month_ends_no_sentence_but_the_last() -> None:
 def test_a_chat_gives_what_was_said_in_it_and_no_notices(tmp_path: Path) -> None:
     bank = Bank(tmp_path / "bank.db")
     persona = bank.create_persona(PersonaDraft("Marlow"))
-    reply = answer_bubble("So do I. You own a boat.", set(), 1, ["You own a boat."])
+    reply = answer_bubble("So do I. You own a boat.", UNCITED, ["You own a boat."])
     said = (user_bubble("I like *stars*."), *notice("Stopped", "The reply was stopped."), reply)
     ask = build_ask(bank, "Why?", Chat("chat-1", persona.id, said), None, remember=True)
     assert [(turn.role, turn.text) for turn in ask.dialogue] == [("user", "I like *stars*."), ("assistant", reply.text)]
-    assert turns_of(ask) == (("human", "I like *stars*."), ("ai", "So do I."))
+    assert turns_of(ask) == (("human", "I like *stars*."), ("ai", reply.text))
 
 
 def test_a_chip_under_a_message_says_what_was_remembered_of_it() -> None:

@@ -77,6 +77,16 @@ def test_a_server_that_is_only_looked_at_does_not_get_the_key_of_the_one_in_use(
         assert (used.keys_of_lists, other.keys_of_lists) == ([KEY], [""])
 
 
+def test_a_server_is_offered_again_once_its_model_was_switched_off(services):
+    with ChatServer("Hi.") as server, gr.Blocks():
+        panel = ModelPanel(Assistant(services), choose=True)
+        panel.choose_model(server.model(), "auto")
+        panel.choose_model("none", "auto")
+        shown = asyncio.run(panel.show_fields("server"))
+        assert (shown[panel.address].value, shown[panel.model].value) == (server.url, "scripted")
+        assert asyncio.run(panel.show_fields("openai"))[panel.model].value is None
+
+
 def test_a_key_that_is_typed_is_sent_to_its_own_server_alone_and_never_shown():
     with ChatServer("Hello.") as server, ChatServer("Hello.") as other:
         keep_key(server.url, KEY)

@@ -279,3 +279,8 @@ def test_a_feeling_or_an_illness_gets_the_reaction_of_its_kind(chat):
 def test_no_form_or_tense_takes_long_to_read(text):
     assert acts.said(text).act
     assert find_times(text, datetime(2026, 5, 4, 12, tzinfo=UTC)) is not None
+
+
+def test_the_day_is_known_though_nothing_else_outside_is(marlow):
+    assert marlow.say("What day is it today?").reading.answer.startswith(f"It is {marlow.now:%A}, ")
+    assert not marlow.say("What is the weather today?").reading.answer.startswith("It is")

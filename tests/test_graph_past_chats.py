@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from graph.models.registry import chat_model
 from graph.nodes.persist import title_of
 from graph.replies.facts import state_fact
 from graph.state import Ask, Services
-from graph.tab.chat_box import coming_up, describe_persona
+from graph.tab.chat_box import LOOKING, coming_up, describe_persona
 from graph.tab.chat_list import name_chats, render_chats
 from graph.tab.chats import (
     build_ask,
@@ -30,11 +31,13 @@ from graph.tab.personas import SAMPLE, introduce, own_assistant
 from memory import ingest
 from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.bank.corrections import mark_wrong
+from memory.bank.corrections import edit, mark_wrong
 from memory.bank.queries.chats import change_chat, find_chat, last_chat, memories_of_chat, past_chats
 from memory.bank.queries.told import facts_told
+from memory.embedding.turns import asking
 from memory.exporting import export
 from memory.forgetting.forget import forget_memories
+from memory.search import indexer
 from memory.search.indexer import BATCH, Indexer
 from memory.types import Persona, PersonaDraft, Session, SessionDraft, TurnDraft
 from support.chat_server import ChatServer
@@ -77,7 +80,7 @@ def test_a_chat_is_resumed_with_its_citations_in_their_order_also_after_an_expor
             "It is called Biscuit.",
             "I adopted a greyhound.",
         ]
-        html = render_sources_of(each, past.persona_id, 1, resumed.answers[0])
+        html = render_sources_of(each, past.persona_id, resumed.answers[0])
         assert html.index("source-1-1") < html.index("It is called Biscuit.") < html.index("source-1-2")
 
 
@@ -117,12 +120,40 @@ def test_a_message_waits_for_no_import_of_another_persona_and_not_long_for_its_o
     busy, idle = (services.bank.create_persona(PersonaDraft(name)) for name in ("Busy", "Idle"))
     chat(services.bank, busy.id, "c1", *(f"Line {n} of a long import." for n in range(50)))
     services.searcher.embedder.load()
-    indexer = Indexer(services.bank, services.searcher.embedder)  # it never runs: what is pending stays so
+    idler = Indexer(services.bank, services.searcher.embedder)  # it never runs: what is pending stays so
     assistant = Assistant(services)
-    assert list(assistant.wait_until_ready(indexer, idle.id)) == []
-    assert 1 <= len(list(assistant.wait_until_ready(indexer, busy.id))) <= 3
+    assert list(assistant.wait_until_ready(idler, idle.id)) == []
+    with asking():
+        assert list(assistant.wait_until_ready(idler, busy.id)) == []  # the background waits, too
+    assert 1 <= len(list(assistant.wait_until_ready(idler, busy.id))) <= 3
     chat(services.bank, busy.id, "c2", *(f"Line {n} of a longer one." for n in range(2 * BATCH)))
-    assert list(assistant.wait_until_ready(indexer, busy.id)) == []  # it would take longer than anyone waits
+    assert list(assistant.wait_until_ready(idler, busy.id)) == []  # it would take longer than anyone waits
+
+
+def test_what_was_just_told_is_indexed_by_who_asks(services: Services) -> None:
+    bank, embedder = services.bank, services.searcher.embedder
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    chat(bank, iris.id, "c1", *(f"Line {n} of a long import." for n in range(50)))
+    while indexer.embed_pending(bank, embedder):
+        pass
+    chat(bank, iris.id, "c2", "My kayak is called Sturmvogel.", "It is green.")
+    with asking():
+        assert list(Assistant(services).wait_until_ready(Indexer(bank, embedder), iris.id)) == []
+    assert indexer.count_pending(bank, embedder.model, iris.id) == 0
+
+
+def test_a_full_disk_keeps_no_message_waiting(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    bank, embedder = services.bank, services.searcher.embedder
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    chat(bank, iris.id, "c1", "My kayak is called Sturmvogel.")
+    embedder.load()
+
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(indexer.indexing, "store_vectors", fail)
+    with asking():
+        assert list(Assistant(services).wait_until_ready(Indexer(bank, embedder), iris.id)) == []
 
 
 def test_what_was_dated_far_ahead_does_not_date_what_is_said_now(bank: Bank) -> None:
@@ -320,11 +351,11 @@ def test_an_earlier_reply_is_given_again_with_its_citations_if_they_are_there(se
     chat = replace(resume(bank, past), edited=2)
     assert earlier_replies(chat, "Another question?") == ()
     replies = earlier_replies(chat, "What is my locker code?")
-    reading = given_reply(bank, chat, replies)
+    reading = given_reply(bank, chat.persona_id, replies)
     assert reading is not None
     assert ("4417" in reading.answer, len(reading.citations)) == (True, 1)
     forget_memories(bank, iris.id, [reading.citations[0].memory.id])
-    reading = given_reply(bank, chat, replies)
+    reading = given_reply(bank, chat.persona_id, replies)
     assert reading is not None
     assert reading.citations == ()
 
@@ -353,16 +384,28 @@ def test_a_new_chat_says_what_was_planned_for_the_next_days_unless_it_may_not(se
     assert "Coming up" not in describe_persona(services, bank.persona(iris.id))
 
 
+def test_a_first_page_says_that_plans_are_looked_for_until_the_models_are_loaded(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    iris = services.bank.create_persona(PersonaDraft("Iris"))
+    monkeypatch.setattr(type(services.searcher.embedder), "ready", False)
+    assert "Coming up" not in describe_persona(services, iris)
+    Assistant(services).ask(Ask(iris, "I see the dentist tomorrow.", datetime.now(UTC), "a"))
+    assert LOOKING in describe_persona(services, iris)
+    monkeypatch.undo()
+    assert "Tomorrow: You see the dentist." in describe_persona(services, iris)
+
+
 def test_sources_that_were_forgotten_are_said_to_be(bank: Bank) -> None:
     iris = bank.create_persona(PersonaDraft("Iris")).id
     chat(bank, iris, "a", "What is my dog called?", "Biscuit [1].")
     past = find_chat(bank, "a")
     assert past is not None
-    assert "no line that is still remembered" in render_sources_of(bank, iris, 1, resume(bank, past).answers[0])
+    assert "no line that is still remembered" in render_sources_of(bank, iris, resume(bank, past).answers[0])
     chat(bank, iris, "b", "I bought a kettle.", "Noted.")
     past = find_chat(bank, "b")
     assert past is not None
-    assert "No memory was used" in render_sources_of(bank, iris, 1, resume(bank, past).answers[0])
+    assert "No memory was used" in render_sources_of(bank, iris, resume(bank, past).answers[0])
 
 
 def test_the_address_decides_then_the_last_chat_then_the_newest_persona(bank: Bank) -> None:
@@ -376,6 +419,18 @@ def test_the_address_decides_then_the_last_chat_then_the_newest_persona(bank: Ba
     assert find_place(bank, {"persona": str(sample)}) == (sample, "")
     assert find_place(bank, {"chat": "a"}) == (iris, "a")
     assert find_place(bank, {"chat": "gone", "persona": "99"}) == (iris, "")
+
+
+def test_a_source_that_was_put_right_is_no_quotation(bank: Bank) -> None:
+    iris = bank.create_persona(PersonaDraft("Iris"))
+    chat(bank, iris.id, "c1", "The keys come on Saturday at 10.")
+    (said,) = bank.memories(iris.id)
+    sources = [render_sources_of(bank, iris.id, PastAnswer("When?", ((1, said.id, ""),)))]
+    edit(bank, replace(said, text="The keys come on Saturday at 11."))
+    (right,) = (memory for memory in bank.memories(iris.id) if memory.retracted_at is None)
+    sources.append(render_sources_of(bank, iris.id, PastAnswer("When?", ((1, right.id, ""),))))
+    assert ["as corrected" in each for each in sources] == [False, True]
+    assert ["<q " in each.split("</summary>")[0] for each in sources] == [True, False]
 
 
 def test_a_name_given_at_the_start_has_a_source_and_is_known_to_new_personas(bank: Bank) -> None:
@@ -431,7 +486,7 @@ def test_an_import_into_my_memory_is_read_and_continued_as_a_past_chat(services:
     assert ingest.ingest(bank, tmp_path / "_chat.txt", persona=str(own.id), user="Noor").histories[0].stored.turns == 0
     boat = next(memory for memory in bank.memories(own.id) if memory.text == "My boat is called Reiher.")
     assert boat.speaker == "You"
-    card = render_sources_of(bank, own.id, 1, PastAnswer("", ((1, boat.id, ""),)))
+    card = render_sources_of(bank, own.id, PastAnswer("", ((1, boat.id, ""),)))
     assert "You" in card
     assert "Noor" not in card
     assert "Lena Brandt" in card

@@ -190,8 +190,8 @@ def test_a_guess_and_an_open_stretch_are_no_date(quill):
 
 def holders(chat):
     """Who is what to the user now."""
-    related = [memory for memory in memories(chat) if memory.store == "relationship" and memory.valid_to is None]
-    return sorted(memory.text for memory in related)
+    current = [memory for memory in memories(chat) if memory.valid_to is None and memory.retracted_at is None]
+    return sorted(memory.text for memory in current if memory.store == "relationship")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from graph.readers.line_reader import Line
+from graph.training import agenda
 from graph.training.reader_data import Example, load_chats, of_chat, plain_of, typed_otherwise
 from memory.embedding import minilm
 from memory.embedding.embedder import Embedder
@@ -112,6 +113,29 @@ def test_of_each_plan_some_later_lines_leave_it_and_some_do_not():
         holds[row["plan"]].add(row["holds"])
     assert (len(rows), len(holds)) == (2_284, 571)
     assert [plan for plan, found in holds.items() if found != {True, False}] == []
+
+
+def test_of_each_day_ahead_the_words_are_marked_that_say_what_is_on_if_anything_is(chats):
+    lines = {(chat["id"], line["n"]): line for chat in chats for line in chat["lines"]}
+    rows = [json.loads(line) for line in PAIRS.with_name("agenda.jsonl").read_text("utf-8").splitlines()]
+    for row in rows:
+        line = lines[row["chat"], row["line"]]
+        assert row["time"] in line["text"], row
+        assert row["day"] >= line["said"], row
+        assert row["plan"] is None or row["plan"] in line["text"], row
+    assert (len(rows), sum(row["plan"] is None for row in rows)) == (1_840, 373)
+
+
+def test_of_two_plans_of_a_line_each_is_learned_with_its_own_day():
+    text = "the vet on Friday, and on Monday 6 April the vet again"
+    rows = [
+        {"line": 1, "time": time, "day": day, "plan": plan}
+        for time, day, plan in (("Friday", "2026-04-03", "the vet"), ("Monday 6 April", "2026-04-06", "the vet"))
+    ]
+    chat = {"id": "x", "lines": [{"n": 1, "said": "2026-04-01", "speaker": "You", "text": text}]}
+    (first,), (second,) = agenda.examples_of(chat, rows)
+    assert (first.question, second.question) == ("what is on Friday", "what is on Monday 6 April")
+    assert (first.answer, second.answer) == ((0, 7), (text.rindex("the vet"), text.rindex("the vet") + 7))
 
 
 def test_a_question_is_learned_as_others_type_it_and_the_answer_stays_in_its_place():

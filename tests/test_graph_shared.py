@@ -32,7 +32,7 @@ def test_what_was_told_to_one_is_answered_by_another_with_its_place(talks: tuple
     assert "You told Lena on 3 May" in reading.answer
     (cited,) = (citation.memory for citation in reading.citations)
     given = PastAnswer("", ((1, cited.id, ""),))
-    shown = render_sources_of(memoir.services.bank, memoir.persona.id, 1, given)
+    shown = render_sources_of(memoir.services.bank, memoir.persona.id, given)
     assert "You, to Lena" in shown
     assert "I keep the spare key under the blue flowerpot." in shown
     known = memoir.again(chat_id="m2").say("What do you know about me?").reading.answer

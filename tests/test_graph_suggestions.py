@@ -35,6 +35,15 @@ def test_what_the_user_said_is_asked_in_the_first_person(tmp_path: Path) -> None
     assert told(Bank(tmp_path / "bank.db"), "Iris", ("You", "I went to Porto."))[0] == "What did I say about Porto?"
 
 
+def test_what_is_shouted_an_abbreviation_or_a_password_is_no_topic(tmp_path: Path) -> None:
+    lines = ("You", "no sorry its half THREE"), ("You", "we got it, on Lowfield Rd, in York")
+    lines = *lines, ("You", "the wifi is called Biscuit2019")
+    assert [q for q in told(Bank(tmp_path / "bank.db"), "Iris", *lines) if q not in ALWAYS] == [
+        "What did I say about Lowfield Rd?",
+        "What did I say about York?",
+    ]
+
+
 def test_a_known_name_is_asked_for_and_a_new_persona_is_asked_about_itself(tmp_path: Path) -> None:
     bank = Bank(tmp_path / "bank.db")
     assert suggest_questions(bank, bank.create_persona(PersonaDraft("Iris"))) == list(ALWAYS)

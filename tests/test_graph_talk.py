@@ -20,7 +20,7 @@ from graph.readers.talk.known import choose, resemblance, split_passages
 from graph.readers.talk.prompt import (
     INSTRUCTION,
     LEFT_OUT,
-    RESERVED,
+    TEXTS,
     Content,
     PromptLine,
     alternating,
@@ -224,6 +224,7 @@ def test_a_reply_that_reaches_its_most_tokens_is_marked_as_cut(marlow):
 def test_what_came_before_the_connection_broke_is_kept_and_marked(marlow):
     answer, _ = talked(marlow, Half("Put your feet up, and", "hang up"))
     assert answer.reading.answer == "Put your feet up, and"
+    assert answer.reading.cut  # so that “Go on” is offered
     assert answer.reading.notice.count("broke off") == 1
     assert "no usable reply" not in answer.reading.notice
     assert answer.reading.notice.endswith(". What came of it is kept.")
@@ -400,7 +401,7 @@ def test_the_beginning_of_the_prompt_stays_the_same_from_one_message_to_the_next
 def test_a_persona_that_brings_nothing_up_by_itself_is_told_so(marlow):
     marlow.persona = replace(marlow.persona, proactive=False)
     _, requests = talked(marlow, FREE)
-    assert RESERVED.strip() in requests[0]["messages"][0]["content"]
+    assert TEXTS["reserved"].strip() in requests[0]["messages"][0]["content"]
 
 
 def test_only_what_a_benchmark_hands_in_is_shown(marlow):
@@ -503,10 +504,12 @@ def test_what_nothing_supports_is_left_out_of_the_chat_that_the_model_is_shown(m
         TurnDraft("Otto", "assistant", reply, unsupported=made_up),
         TurnDraft("You", "user", "so?"),
         TurnDraft("Otto", "assistant", MADE_UP, unsupported=(MADE_UP,)),
+        TurnDraft("You", "user", "no"),
+        TurnDraft("Otto", "assistant", MADE_UP, unsupported=(MADE_UP,)),
     ]
     kept = table.replace("| Tue | dentist |\n", "")
     shown = [text for role, text in turns_of(content_of(marlow, said).ask) if role == "ai"]
-    assert shown == [f"Lovely. Rest!\n- Sleep well.\n\n{kept}", LEFT_OUT]
+    assert shown == [f"Lovely. Rest!\n- Sleep well.\n\n{kept}", LEFT_OUT, MADE_UP]  # the user may ask about the last
 
 
 def test_a_line_says_which_days_it_means_where_its_words_name_them_as_seen_from_another(marlow):

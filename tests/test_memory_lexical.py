@@ -7,6 +7,8 @@ import pytest
 
 from memory.bank.bank import Bank
 from memory.bank.queries.indexing import index_terms
+from memory.embedding import minilm
+from memory.embedding.embedder import Embedder
 from memory.search import tokens
 from memory.search.engine.index import IndexCache
 from memory.search.engine.postings import reference_bm25
@@ -31,7 +33,7 @@ def bank(tmp_path_factory):
 
 
 def index(db, persona_id):
-    return IndexCache("none", 4).get(db, persona_id)
+    return IndexCache(Embedder(minilm.NAME)).get(db, persona_id)
 
 
 def test_the_index_scores_as_rank_bm25_does(bank):

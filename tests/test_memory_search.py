@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from memory.bank.bank import Bank
 from memory.forgetting.forget import forget_memories
 from memory.search import indexer, scoring
-from memory.search.engine.index import Index
+from memory.search import searcher as searcher_module
 from memory.search.scoring import SearchSettings, mix
 from memory.search.searcher import MAX_NAMES, Searcher
 from memory.types import MemoryDraft, PersonaDraft, SessionDraft, TurnDraft
@@ -200,10 +200,7 @@ def test_who_speaks_only_later_is_no_speaker_yet(talking):
 
 def test_a_long_text_asks_for_no_more_names_than_a_short_one(made, monkeypatch):
     _, ana, searcher = made
-    looked_up = []
-    real = Index.main_speakers
-    monkeypatch.setattr(
-        Index, "main_speakers", lambda self, codes, at: looked_up.extend(codes) or real(self, codes, at)
-    )
+    looked_up, real = [], searcher_module.term_code
+    monkeypatch.setattr(searcher_module, "term_code", lambda name: looked_up.append(name) or real(name))
     searcher.main_speakers(ana.id, " ".join(f"Name{n}" for n in range(14_000)), MAY + DAY)
     assert 0 < len(looked_up) <= MAX_NAMES

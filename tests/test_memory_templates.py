@@ -21,11 +21,11 @@ def test_a_preview_lists_what_would_be_forgotten():
     assert "3 memories, 1 turn, 1 whole conversation" in shown
     assert "&lt;img" in shown
     assert "<img" not in shown
-    assert "… and more." in shown
+    assert "… and 2 more." in shown
 
 
 def test_a_preview_of_everything_it_lists_says_no_more():
-    assert "and more" not in render("forget_preview.html", gone=ForgetReport(1, 1, 0, lines=("One.",)), is_fact=False)
+    assert "more" not in render("forget_preview.html", gone=ForgetReport(1, 1, 0, lines=("One.",)), is_fact=False)
 
 
 def test_a_report_says_what_is_left_and_where():

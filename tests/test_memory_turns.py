@@ -3,9 +3,10 @@
 import threading
 import time
 
+import numpy as np
 import pytest
 
-from memory.embedding import turns
+from memory.embedding import minilm, networks, turns
 
 
 def started(work) -> threading.Thread:
@@ -67,3 +68,18 @@ def test_who_is_stopped_while_others_ask_and_work_ends_at_once(monkeypatch: pyte
     with turns.asking(), turns.background_turn(lambda: True):
         pass
     assert time.monotonic() - began < 30
+
+
+def test_what_is_asked_never_waits_for_its_own_turn_however_many_sentences_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoder, waited = minilm.MiniLM(), list[int]()
+    monkeypatch.setattr(networks, "give_way", lambda: waited.append(1))
+    texts = ["word " * count for count in range(1, 240, 17)]  # each of another length, so computed by itself
+    with turns.asking():
+        asked = encoder.encode(texts)
+    assert waited == []
+    with turns.background_turn():
+        embedded = encoder.encode(texts)
+    assert len(waited) == len(texts)
+    np.testing.assert_allclose(asked, embedded, atol=1e-5)

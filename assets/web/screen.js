@@ -50,6 +50,9 @@ document.addEventListener("click", (event) => {
   told.style.left = `${Math.max(8, Math.min(place.left, innerWidth - 328))}px`;
   told.showPopover();
 }, true);
+for (const moved of ["keydown", "scroll"]) {
+  document.addEventListener(moved, () => document.querySelector("#unsupported:popover-open")?.hidePopover(), true);
+}
 
 // A click on the menu of a chat asks what to do with it; a click on a memory shows it.
 document.addEventListener("click", (event) => {
@@ -163,7 +166,7 @@ document.addEventListener("drop", (event) => {
   hand(100);
 }, true);
 
-// What is copied is the message as it was written, without the links and backslashes that the chat box needs.
+// What is copied is the message as it was written, without its citations and the backslashes that the chat box needs.
 const isOfUser = (button) => button.closest(".message-buttons").classList.contains("message-buttons-right");
 let copied = null;
 document.addEventListener("click", (event) => {
@@ -173,7 +176,7 @@ document.addEventListener("click", (event) => {
 const plain = (text, ofUser) => {
   const said = text.replace(/\s*\[Remembered[^\]]*\]\(#remembered-[^]*$/, "");
   if (ofUser) return said.replace(/\\([!-\/:-@[-`{-~])/g, "$1");
-  return said.replace(/\[([^\]]*)\]\(#unsupported "[^"]*"\)/g, "$1").replace(/(\[\d+\])\(#source-[\d-]+\)/g, "$1")
+  return said.replace(/\[([^\]]*)\]\(#unsupported "[^"]*"\)/g, "$1").replace(/ ?\[\d+\]\(#source-[\d-]+\)/g, "")
     .replace(/\\(?=<[a-zA-Z/!?]|!\[|\][(:])/g, "");
 };
 
@@ -196,6 +199,16 @@ const measureTop = () => {
 };
 addEventListener("resize", measureTop);
 
+// Gradio's page holds what it hears of an event until its request is answered. It would show another chat that is asked
+// for meanwhile, and then the one before again.
+let requests = Promise.resolve();
+const ask = window.fetch.bind(window);
+window.fetch = (...all) => {
+  const reply = ask(...all);
+  if (String(all[0]).includes("/queue/join")) requests = Promise.allSettled([requests, reply]);
+  return reply;
+};
+
 // What is sent, taken back, read to be edited or opened stands in line: each waits until the server is done with the one
 // before, so that it belongs to the chat that one sees, or has just asked for.
 let line = Promise.resolve(), resolveTurn = null;
@@ -208,10 +221,13 @@ const standInLine = (event, detail) => {
   if (event !== "select" && waiting.includes(event)) return Promise.resolve(false);
   const isFirst = !waiting.length;
   waiting.push(event);
-  const turn = line.then((isDone) => (isFirst || isDone || event === "select") && new Promise((resolve) => {
-    resolveTurn = resolve;
-    window.askServer(event, { ...detail, chat: shows });
-  }));
+  const turn = line.then(async (isDone) => {
+    await requests;
+    return (isFirst || isDone || event === "select") && new Promise((resolve) => {
+      resolveTurn = resolve;
+      window.askServer(event, { ...detail, chat: shows });
+    });
+  });
   line = turn.finally(() => waiting.shift());
   return line;
 };
@@ -265,14 +281,24 @@ document.addEventListener("click", async (event) => {
   const link = event.target.closest("a[data-chat], #new-chat");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  const opens = link.dataset.chat ?? "";
+  const opens = link.dataset.chat ?? "", sought = document.querySelector("#chat-search :is(input, textarea)")?.value ?? "";
   if (opens !== shows && !isOpening()) {
     putAway();
     write("");
   }
   await standInLine("select", { opens });
   if (!isOpening()) takeOut();
+  document.querySelector("#chat .memoir-found")?.classList.remove("memoir-found");
+  if (opens && sought.trim()) setTimeout(showFound, 200, sought.toLowerCase().split(/\s+/).filter(Boolean)); // Gradio scrolls first
 }, true);
+
+// A chat that was found by its words opens at the last message that has them.
+const showFound = (words) => {
+  const has = (message) => words.every((word) => message.textContent.toLowerCase().includes(word));
+  const found = [...document.querySelectorAll("#chat .message")].findLast(has);
+  found?.scrollIntoView({ block: "center" });
+  found?.classList.add("memoir-found");
+};
 
 addEventListener("pagehide", putAway);
 
@@ -292,6 +318,8 @@ window.sendMessage = (chosen) => {
   const text = chosen ?? composer().value, message = chosen ? null : edits;
   if (!text.trim() || !shows || waiting.includes("submit")) return;
   if (!chosen) write("");
+  const log = document.querySelector('#chat [role="log"]');
+  if (log) log.scrollTop = log.scrollHeight; // Gradio follows what comes only at the end of the chat
   send(text, message);
 };
 

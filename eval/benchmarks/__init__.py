@@ -7,7 +7,7 @@ paper as presets (`tables.toml`), the criteria of a judge, and the figures that 
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
@@ -79,11 +79,6 @@ class Preset:
     ability: str = ""
     remark: str = ""
     by: str = ""
-
-    @property
-    def columns(self) -> tuple[tuple[str, ...], str, str]:
-        """What a table of its rows shows: the metrics, of which ability, and by which axis."""
-        return self.metrics, self.ability, self.by
 
     def experiments(self, base: Experiment) -> tuple[dict[str, Experiment], list[Row]]:
         """The rows that can be run with the models of an experiment, each changed as its row says, and the others."""
@@ -178,7 +173,7 @@ def _tables(benchmark: str, file: Mapping[str, Any]) -> Iterator[Preset]:
             table["title"],
             benchmark,
             ", ".join(filter(None, [file["paper"], table.get("source")])),
-            at_cutoffs(expand(table["metrics"], names)),
+            tuple(expand(table["metrics"], names)),
             tuple(_rows(table, names)),
             table.get("ability", ""),
             table.get("remark", file["remark"]).format(**file["texts"]),
@@ -203,9 +198,10 @@ def _need(text: str) -> str:
 
 
 def expand(text: str, names: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The words of a text, with what a name stands for in its place."""
+    """The words of a text, with what a name stands for in its place, and "recall@1,5" as "recall@1" and "recall@5"."""
     for word in text.split():
-        yield from names.get(word, (word,))
+        metric, at, cutoffs = word.partition("@")
+        yield from names.get(word, [f"{metric}{at}{k}" for k in cutoffs.split(",")])
 
 
 def read_names(texts: Mapping[str, str]) -> dict[str, Sequence[str]]:
@@ -214,12 +210,6 @@ def read_names(texts: Mapping[str, str]) -> dict[str, Sequence[str]]:
     for name, text in (_NAMES["settings"] | texts).items():
         names[name] = tuple(expand(text, names))
     return names
-
-
-def at_cutoffs(metrics: Iterable[str]) -> tuple[str, ...]:
-    """The names of metrics at each cut-off: at_cutoffs(["recall@1,5"]) is ("recall@1", "recall@5")."""
-    parts = (metric.partition("@") for metric in metrics)
-    return tuple(f"{name}{at}{k}" for name, at, cutoffs in parts for k in cutoffs.split(","))
 
 
 _ALL = (
@@ -246,32 +236,7 @@ PRESETS: Mapping[str, Preset] = {preset.name: preset for benchmark in _ALL for p
 
 
 def find(name: str) -> Benchmark:
-    """Return the benchmark of that name, in any case, with or without hyphens; raises `MemoirError` for none."""
-    asked = name.strip().casefold()
-    for benchmark in BENCHMARKS.values():
-        if asked in (benchmark.name, benchmark.name.replace("-", "")):
-            return benchmark
-    raise MemoirError(f"there is no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}")
-
-
-def histories(
-    benchmark: Benchmark, path: Path, *, limit: int | None = None, only: Sequence[str] = ()
-) -> Iterator[History]:
-    """Read the histories that have probes: the first `limit` probes, of the histories in `only` if any are named.
-
-    Raises `MemoirError` if there is nothing to ask, and `UnreadableFile` if it is not a file of this benchmark.
-    """
-    left, is_empty = limit, True
-    for history in benchmark.load(path):
-        if only and history.id not in only:
-            continue
-        chosen = replace(history, probes=history.probes[:left])
-        if not chosen.probes:
-            continue
-        is_empty = False
-        yield chosen
-        if left is not None and (left := left - len(chosen.probes)) == 0:
-            return
-    if is_empty:
-        where = f" in {', '.join(only)}" if only else ""
-        raise MemoirError(f"{path}, read as {benchmark.title}, has no question that can be asked{where}")
+    """Return the benchmark of that name; raises `MemoirError` for none."""
+    if name not in BENCHMARKS:
+        raise MemoirError(f"there is no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}")
+    return BENCHMARKS[name]

@@ -21,9 +21,6 @@ ALL = "all"
 ANSWERABLE = "answerable"
 """Names of populations: every probe, and those that have an answer."""
 
-# 32 bits, of which a history of 500 questions shares one by chance once in 30,000; `UniqueIds` tells those apart.
-DIGEST_LENGTH = 8
-
 
 @dataclass(frozen=True, slots=True)
 class ImportedHistory:
@@ -65,12 +62,22 @@ class UniqueIds(Counter[str]):
 
 def short_digest(*parts: object) -> str:
     """A short digest of contents, so that an id does not depend on the order of the file."""
-    return digest(*parts)[:DIGEST_LENGTH]
+    # 32 bits, of which a history of 500 questions shares one by chance once in 30,000; `UniqueIds` tells those apart.
+    return digest(*parts)[:8]
 
 
 def texts(fields: Fields, name: str) -> Iterator[tuple[str, str]]:
     """Each element of a list as text, numbers too, with its place; of what is neither, the text is empty."""
     return ((Fields({"id": value}, place, fields.skips).text("id"), place) for value, place in fields.items(name))
+
+
+def leaves(value: object) -> Iterator[object]:
+    """What is neither a list nor an object in lists and objects, however nested."""
+    if not isinstance(value, dict | list | tuple):
+        yield value
+        return
+    for part in value.values() if isinstance(value, dict) else value:
+        yield from leaves(part)
 
 
 def in_file(file: Path, skip: Skip) -> Skip:

@@ -33,16 +33,11 @@ JOBS = number("--jobs", "processes; they do not change the results", default=1)
 WRITE = path("--write", "put the table between its marks in this file")
 
 
-def show(arguments: Arguments, value: object, text: str) -> None:
-    """Print a value as JSON if `--json` was given, otherwise the text."""
+def show(arguments: Arguments, value: object, text: str, command: str = "") -> None:
+    """Print a value as JSON if `--json` was given, otherwise the text; put a command's into the file of `--write`."""
+    if command and arguments.write:
+        write_between_marks(arguments.write, command, text)
     print(json.dumps(to_json_values(value), ensure_ascii=False) if arguments.json else text)
-
-
-def show_table(arguments: Arguments, command: str, value: object, table: str) -> None:
-    """Show a value as JSON or the table; put the table into the file that `--write` names."""
-    if arguments.write:
-        write_between_marks(arguments.write, command, table)
-    show(arguments, value, table)
 
 
 def write_between_marks(file: Path, command: str, content: str) -> None:

@@ -82,7 +82,7 @@ def run(arguments: Arguments, evaluator: Evaluator) -> None:
     else:
         experiments = dict(combinations(base, arguments.sweep))
     reports = {label: report(done) for label, done in _run_rows(arguments, evaluator, experiments).items()}
-    header, table = render.sweep_rows(reports, *(preset.columns if preset else ()))
+    header, table = render.sweep_rows(reports, preset)
     show(arguments, {"rows": reports}, "\n\n".join([render.narrow_tables(table, header), *render.rules(header)]))
 
 
@@ -240,12 +240,8 @@ def write_sheet(arguments: Arguments, evaluator: Evaluator) -> None:
     """Write a sheet to fill in: a CSV file with a line for each reply."""
     lines = sheet.empty(_replies(arguments, evaluator), seed=arguments.seed, limit=arguments.limit)
     sheet.write(lines, arguments.file)
-    how = "\n".join(f"  {column}: {meaning}" for column, meaning in sheet.COLUMNS_TO_FILL.items())
-    text = (
-        f"wrote {len(lines)} replies to {arguments.file}. Give each rater a copy. To fill in:\n{how}\n"
-        "Then: python -m eval rate read RUN... --sheet COPY --sheet COPY"
-    )
-    show(arguments, {"replies": len(lines), "file": arguments.file}, text)
+    value = {"replies": len(lines), "file": arguments.file}
+    show(arguments, value, render.fill_in("sheet.md", columns=sheet.COLUMNS_TO_FILL, **value))
 
 
 @RATE.add(

@@ -5,34 +5,34 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from eval.benchmarks import BENCHMARKS, PRESETS
-from eval.cli.output import COMMANDS, DATA, HALF, JOBS, LIMIT, WRITE, progress_bars, show, show_table
-from eval.reporting import results
+from eval.cli.output import COMMANDS, DATA, HALF, JOBS, LIMIT, WRITE, progress_bars, show
+from eval.reporting import results, tuning
 from eval.reporting.render import fill_in, markdown_table
-from eval.reporting.tuning import measure as tuning
 from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import RunRequest
 from eval.settings import settings_rows
 from eval.speed import measure, turn
 from eval.speed.synthetic import Life, Size
 from memory.cli.program import Arguments, argument, flag, number, positive_number
-from memory.embedding.embedder import Embedder
+from memory.embedding.embedder import Embedder, installed
 
 
 @COMMANDS.add("results", HALF, JOBS, WRITE)
 def measure_results(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark whose files are here, and print one table."""
     with progress_bars("probe") as watch:
-        done = results.measure_results(evaluator, arguments.jobs, watch, arguments.half)
+        done = results.measure_results(evaluator, watch, RunRequest("", half=arguments.half, jobs=arguments.jobs))
     value = {line.title: measured for line, reports in done for measured in reports.values()}
-    show_table(arguments, "results", value, results.results_to_markdown(done))
+    show(arguments, value, results.results_to_markdown(done), "results")
 
 
 @COMMANDS.add("encoders", JOBS, WRITE)
 def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run every benchmark with each packaged encoder, without a reader."""
     with progress_bars("probe") as watch:
-        done = results.measure_encoders(evaluator, arguments.jobs, watch)
+        done = results.measure_results(evaluator, watch, RunRequest("", jobs=arguments.jobs), installed())
     value = {line.title: reports for line, reports in done}
-    show_table(arguments, "encoders", value, results.encoders_to_markdown(done))
+    show(arguments, value, results.encoders_to_markdown(done), "encoders")
 
 
 @COMMANDS.add(
@@ -46,19 +46,19 @@ def measure_encoders(arguments: Arguments, evaluator: Evaluator) -> None:
 )
 def measure_papers(arguments: Arguments, evaluator: Evaluator) -> None:
     """Run the rows of the papers' tables that need no chat model."""
-    model, how = arguments.model, {name: getattr(arguments, name) for name in ("limit", "data", "jobs")}
+    model, how = arguments.model, RunRequest("", arguments.data, limit=arguments.limit, jobs=arguments.jobs)
     with progress_bars("probe") as watch:
-        done = results.measure_papers(evaluator, watch, arguments.benchmark, model=model, **how)
+        done = results.measure_papers(evaluator, watch, arguments.benchmark, model, how)
     value = {preset.name: rows for preset, rows in done}
-    show_table(arguments, "papers", value, results.papers_to_markdown(done, model, arguments.limit))
+    show(arguments, value, fill_in("papers.md", done=done, model=model, limit=arguments.limit), "papers")
 
 
 @COMMANDS.add("tune", JOBS, WRITE, number("--limit", "ask the first N probes of each half only"))
 def measure_tuning(arguments: Arguments, evaluator: Evaluator) -> None:
     """Choose the constants of retrieval on all benchmarks but one, and measure that one; for each of them."""
     with progress_bars("setting") as watch:
-        found = tuning.measure(evaluator, arguments.jobs, watch, arguments.limit)
-    show_table(arguments, "tune", found, tuning.to_markdown(found))
+        found = tuning.tune(evaluator, arguments.jobs, watch, arguments.limit)
+    show(arguments, found, tuning.to_markdown(found), "tune")
 
 
 @COMMANDS.add("settings", WRITE)
@@ -66,7 +66,7 @@ def show_settings(arguments: Arguments, evaluator: Evaluator) -> None:
     """List every setting with its default and meaning."""
     rows = settings_rows()
     table = markdown_table([row | {"variable": f"`{row['variable']}`"} for row in rows], "keys")
-    show_table(arguments, "settings", {"settings": rows}, table)
+    show(arguments, {"settings": rows}, table, "settings")
 
 
 @COMMANDS.add("presets", argument("benchmark", "of this benchmark only", nargs="?", choices=BENCHMARKS))
@@ -103,7 +103,7 @@ def measure_sizes(arguments: Arguments, evaluator: Evaluator) -> None:
     with kept as folder, progress_bars("it") as watch:
         figures = list(measure.measure(Life(arguments.seed), Path(folder), embedder, watch, **what))
     value = {**measure.conditions(), "figures": figures}
-    show_table(arguments, "bench", value, measure.to_markdown(figures))
+    show(arguments, value, measure.to_markdown(figures), "bench")
 
 
 @COMMANDS.add(
@@ -117,4 +117,4 @@ def measure_turn(arguments: Arguments, evaluator: Evaluator) -> None:
     """Measure a chat turn, the app's start and its idle memory."""
     figures = turn.chat_turns(evaluator.settings, arguments.memories, arguments.turns)
     figures |= {} if arguments.no_app else turn.app_start()
-    show_table(arguments, "bench-turn", figures, markdown_table(figures.items(), ("measure", "value")))
+    show(arguments, figures, markdown_table(figures.items(), ("measure", "value")), "bench-turn")

@@ -119,15 +119,14 @@ def _transfer(source: Source, folder: Path, watch: Watch) -> list[Path]:
     token = get_token()  # httpx drops it when the hub redirects to another host
     headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
     client = httpx.Client(headers=headers, timeout=QUIET_SECONDS, follow_redirects=True)
-    with client:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / ".fetching", timeout=0):
-            wanted = _look_up(client, source, folder)
-            needed = sum(file.size - _size(file.part) for file in wanted if not file.path.exists())
-            if needed > (free := shutil.disk_usage(folder).free):
-                sizes = f"{needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free"
-                raise MemoirError(f"the disk of {folder} is too full: {sizes}")
-            return [_fetch_file(client, file, watch) for file in wanted]
+    folder.mkdir(parents=True, exist_ok=True)
+    with client, FileLock(folder / ".fetching", timeout=0):
+        wanted = _look_up(client, source, folder)
+        needed = sum(file.size - _size(file.part) for file in wanted if not file.path.exists())
+        if needed > (free := shutil.disk_usage(folder).free):
+            sizes = f"{needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free"
+            raise MemoirError(f"the disk of {folder} is too full: {sizes}")
+        return [_fetch_file(client, file, watch) for file in wanted]
 
 
 def _look_up(client: httpx.Client, source: Source, folder: Path) -> list[RemoteFile]:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from eval.judging import rubric
 from eval.types import ChatModel, Prediction, Probe, Verdict
 from graph.models.calls import ModelFailed, complete
-from graph.models.json_replies import REASONING
+from graph.models.json_replies import REASONING, UnusableReply
 from memory.errors import MemoirError
 
 VERDICTS: Mapping[str, Literal["right", "wrong"]] = {"right": "right", "wrong": "wrong"}
@@ -27,9 +27,6 @@ SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {"verdict": {"type"
 
 MAX_TOKENS = 64
 """Most tokens of a verdict, which takes 10."""
-
-UNREADABLE = "the judge's reply states no verdict: "
-"""How the reason begins that an unreadable reply is kept with."""
 
 BUSY_SECONDS = 60.0
 """How long one process waits for another that writes to the cache."""
@@ -112,11 +109,11 @@ class Judge:
                 return Verdict("right" if score == 1 else "wrong", self.name, reply, score, reported)
             reply = self._reply(judging_prompt(probe, prediction), SCHEMA, MAX_TOKENS)
             if (state := read_verdict(reply)) is None:
-                raise rubric.Unreadable(reply)
+                raise UnusableReply(reply)
             return Verdict(state, self.name, reply)
-        except rubric.Unreadable as fault:
+        except UnusableReply as fault:
             self.spent.unreadable += 1
-            return Verdict("unreadable", self.name, f"{UNREADABLE}{fault}")
+            return Verdict("unreadable", self.name, f"the judge's reply states no verdict: {fault}")
         except ModelFailed as fault:
             self.spent.failed += 1
             return Verdict("unscored", self.name, str(fault))

@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from eval.types import Prediction, Probe
-from graph.models.json_replies import REASONING, quoted
+from graph.models.json_replies import REASONING, UnusableReply, quoted
 from memory import read_table
 
 TEXTS: Mapping[str, Any] = read_table(__file__, "prompts.toml")
@@ -48,14 +48,10 @@ def fill_in(prompt: str, **values: object) -> str:
     return _TEMPLATES.from_string(prompt).render(values)
 
 
-class Unreadable(Exception):
-    """The judge's reply does not have the form that was asked for."""
-
-
 def score(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, dict[str, float | None]]:
     """The score of an answer, in 0..1, the judge's replies in a line, and what its authors report of an order.
 
-    Raises `Unreadable` at the first reply that cannot be read; its message is the reply.
+    Raises `UnusableReply` at the first reply that cannot be read; its message is the reply.
     """
     if probe.gold.in_order:
         return _score_order(probe, prediction, ask)
@@ -66,7 +62,7 @@ def score(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float, str, d
         reply = ask(prompt, POINT_SCHEMA, POINT_TOKENS)
         value = _read_score(read_object(reply).get("score"))
         if value is None:
-            raise Unreadable(reply)
+            raise UnusableReply(reply)
         scores.append(value)
     return sum(scores) / len(scores), f"points: {', '.join(f'{each:g}' for each in scores)}", {}
 
@@ -81,14 +77,12 @@ def _score_order(probe: Probe, prediction: Prediction, ask: Ask) -> tuple[float,
     schema = {"type": "object", "properties": {"events": numbers}}
     reply = ask(prompt, schema, POINT_TOKENS + LINE_TOKENS * len(lines))
     told = read_object(reply).get("events")
-    if not isinstance(told, list) or len(told) != len(lines) or not all(_is_number(n, len(events)) for n in told):
-        raise Unreadable(reply)
+    if not isinstance(told, list) or len(told) != len(lines):
+        raise UnusableReply(reply)
+    if any(type(number) is not int or not 0 <= number <= len(events) for number in told):
+        raise UnusableReply(reply)
     reported: dict[str, float | None] = {"tau_norm": tau_norm(len(events), prediction.answer, told)}
     return order_score(len(events), told), f"events: {', '.join(map(str, told))}", reported
-
-
-def _is_number(value: object, highest: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= highest
 
 
 def order_score(events: int, told: Sequence[int]) -> float:

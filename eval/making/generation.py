@@ -62,23 +62,14 @@ def check_question(question: str, answer: str, asked: set[str]) -> None:
 # --- prompts
 
 
-def _bound(**limits: int) -> Any:  # noqa: ANN401  # of what pydantic's functions return
-    """Bounds in the schema alone: what a model without a grammar writes beyond them is not refused."""
-    return Field(json_schema_extra=dict(limits))
+ONE_LINE = AfterValidator(lambda text: " ".join(text.split()))
+"""Drops line breaks, and spaces at the ends of a text or twice."""
 
+LONGEST = {"name": 40, "phrase": 120, "sentence": 400, "paragraph": 2500}
+"""Most characters of texts, in the schema alone: what a model without a grammar writes beyond is not refused."""
 
-def _text(most: int) -> Any:  # noqa: ANN401  # a type
-    """A text without line breaks, and without spaces at its ends or twice."""
-    return Annotated[str, AfterValidator(lambda text: " ".join(text.split())), _bound(maxLength=most)]
-
-
-TYPES: Mapping[str, Any] = {
-    "bool": bool,
-    "int": int,
-    "name": _text(40),
-    "phrase": _text(120),
-    "sentence": _text(400),
-    "paragraph": _text(2500),
+TYPES: Mapping[str, Any] = {"bool": bool, "int": int} | {
+    name: Annotated[str, ONE_LINE, Field(json_schema_extra={"maxLength": most})] for name, most in LONGEST.items()
 }
 
 
@@ -115,7 +106,7 @@ def _field(name: str, form: Any) -> tuple[Any, Any]:  # noqa: ANN401  # as TOML 
         return _shape(name, form), ...
     if isinstance(form, list):
         item, most = form
-        return GenericAlias(list, (_field(name, item)[0],)), _bound(maxItems=most)
+        return GenericAlias(list, (_field(name, item)[0],)), Field(json_schema_extra={"maxItems": most})
     least, is_range, most = form.partition("..")
     return (int, Field(ge=int(least), le=int(most))) if is_range else (TYPES[form], ...)
 

@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.metrics.intervals import Numbers
 from eval.types import Kind, Sample
 from memory.types import EPISODIC, SEMANTIC
 
 STEPS = 100
 """Steps of the curve's threshold between 0 and 1."""
-
-Numbers = NDArray[np.float64]
 
 
 def cells(positive: Sequence[bool], found: Sequence[bool] | NDArray[np.bool_]) -> Numbers:

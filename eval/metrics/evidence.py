@@ -11,9 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from eval.metrics.answers import TextMetric
 from eval.types import RankedHit, Sample
 
@@ -193,16 +190,6 @@ def average_precision(ranking: Sequence[str], relevant: Set[str], k: int) -> flo
     check_arguments(relevant, k)
     ranks = [rank for rank, found in enumerate(ranking[:k], start=1) if found in relevant]
     return sum(hits / rank for hits, rank in enumerate(ranks, start=1)) / min(len(relevant), k)
-
-
-def geometric_mean(figures: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The geometric mean over the last axis, 0 where any is 0.
-
-    MADial-Bench sums a retriever up by it: over its five means over all probes, MAP, MRR, nDCG, recall and precision,
-    each @k (He et al. 2025). It is the geometric mean of means, not the mean of geometric means.
-    """
-    means: NDArray[np.float64] = np.prod(figures, axis=-1) ** (1 / figures.shape[-1])
-    return means
 
 
 def check_arguments(relevant: Set[str], k: int) -> None:

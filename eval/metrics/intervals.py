@@ -37,13 +37,6 @@ Z = 1.959964
 Numbers = NDArray[np.float64]
 
 
-INTERVALS = (
-    "95 % intervals: histories are resampled, and the probes within each; a share over one history gets Wilson's "
-    "interval"
-)
-"""What a table says of its intervals."""
-
-
 def mean_figures(
     columns: Mapping[str, Sequence[float | None]], histories: Sequence[str], *, shares: bool = True
 ) -> dict[str, Figure]:
@@ -130,13 +123,6 @@ PERMUTATIONS = 9_999
 """Random exchanges, if there are more possible ones; otherwise all are tried."""
 
 SIGNIFICANT = 0.05
-
-TESTED = (
-    "p is from a paired randomisation test, two-sided: the two runs' values are exchanged by history, or by probe "
-    "where there is one history. With two to five histories no p can be below .05. A star marks p < .05 after Holm's "
-    "correction for all tests of the table"
-)
-"""What a table says of its tests."""
 
 _AT_ONCE = 2_000_000
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eval.metrics import answers, confusion
-from eval.metrics.evidence import Level, Measure, Scores, Scoring, geometric_mean, item_ranking, score_evidence
+from eval.metrics.evidence import Level, Measure, Scores, Scoring, item_ranking, score_evidence
 from eval.metrics.intervals import Numbers, jackknife_figure, mean_figures, set_figures
 from eval.types import PROACTIVE, Figure, Sample
 from graph.models.limits import recites
@@ -22,7 +22,7 @@ TEXT_METRICS: Mapping[str, answers.TextMetric] = {
 }
 
 SUMMED_UP = ("map", "mrr", "ndcg", "recall", "precision")
-"""What `geometric_mean@k` is of (He et al. 2025, table 4)."""
+"""What `geometric_mean@k` is of: MADial-Bench sums a retriever up by it (He et al. 2025, table 4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,9 @@ def _classification(samples: Sequence[Sample]) -> dict[str, Figure]:
 
 
 def _geometric_means(scored: Sequence[Scored], ks: tuple[int, ...], ndcg: Measure) -> dict[str, Figure]:
-    """`geometric_mean@k` of items; `ndcg` takes the place of the standard one."""
+    """`geometric_mean@k` of items, of means over all probes; `ndcg` takes the place of the standard one."""
+    from scipy.stats import gmean
+
     rows, ranked = [], []
     for one in scored:
         ranking = item_ranking(one.sample)
@@ -162,7 +164,7 @@ def _geometric_means(scored: Sequence[Scored], ks: tuple[int, ...], ndcg: Measur
             ranked.append(one.sample)
 
     def statistic(means: Numbers) -> dict[str, Numbers]:
-        together = geometric_mean(means.reshape(*means.shape[:-1], len(ks), -1))
+        together = np.asarray(gmean(means.reshape(*means.shape[:-1], len(ks), -1), axis=-1))
         return {f"geometric_mean@{k}": together[..., place] for place, k in enumerate(ks)}
 
     return set_figures(np.array(rows, float), statistic, _histories(ranked)) if rows else {}

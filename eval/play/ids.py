@@ -38,8 +38,8 @@ class BenchmarkIds:
     """Replaces the ids of one history by digests, and finds those of the persona's sessions and memories again.
 
     They are digests, not numbers: they depend neither on the order of the file nor on what was stored before. A memory
-    can hold several turns: a round, a session, or the turns that a learned memory was drawn from. `unindexed` are the
-    turns whose words no memory is found by.
+    can hold several turns: a round, a session, or the turns that a learned memory was drawn from. `originals` are the
+    ids by the digests that replace them, `unindexed` the turns whose words no memory is found by.
     """
 
     def __init__(self, history: History, bank: Bank, persona_id: int) -> None:
@@ -47,7 +47,7 @@ class BenchmarkIds:
         self._bank = bank
         self._persona_id = persona_id
         self.unindexed: set[str] = set()
-        self._originals: dict[str, str] = {}
+        self.originals: dict[str, str] = {}
         self._holds: dict[str, tuple[str, ...]] = {}
         self._learned: dict[int, tuple[str, ...]] = {}
 
@@ -71,16 +71,12 @@ class BenchmarkIds:
     def hide(self, kind: str, name: str) -> str:
         """Return the digest that replaces an id."""
         hidden = sha256(f"{self._history}\0{kind}\0{name}".encode()).hexdigest()[:16]
-        self._originals[hidden] = name
+        self.originals[hidden] = name
         return hidden
-
-    def original(self, hidden: str) -> str:
-        """Return the id that a digest replaced; KeyError if there is none."""
-        return self._originals[hidden]
 
     def record(self, external_id: str, units: Sequence[str]) -> None:
         """Record which units (opaque ids) are held by what is stored under an external id."""
-        self._holds[external_id] = tuple(map(self.original, units))
+        self._holds[external_id] = tuple(self.originals[unit] for unit in units)
 
     def bank_changed(self) -> None:
         """Read the bank again at the next question."""
@@ -90,7 +86,7 @@ class BenchmarkIds:
     @cached_property
     def sessions(self) -> dict[int, str]:
         """The benchmark's id of each session, by the bank's."""
-        return {s.id: self.original(s.external_id) for s in self._bank.sessions(self._persona_id)}
+        return {s.id: self.originals[s.external_id] for s in self._bank.sessions(self._persona_id)}
 
     def session_of(self, memory: Memory) -> str:
         """The session in which a memory was said; empty if in none."""

@@ -157,7 +157,7 @@ class MemoryUnderTest:
         hidden = self._ids.hide_session(session)
         if self.experiment.indexed == "user":
             others = (turn.external_id for turn in hidden.turns if turn.role != "user")
-            self._ids.unindexed.update(map(self._ids.original, others))
+            self._ids.unindexed.update(self._ids.originals[each] for each in others)
         draft, holds = self._rewriter.rewrite(hidden)
         for external_id, units in holds.items():
             self._ids.record(external_id, units)
@@ -167,7 +167,7 @@ class MemoryUnderTest:
         """Forget the part of a session that was stored before, where one memory holds more than a turn."""
         if self.experiment.granularity == "turn":
             return
-        coming = {self._ids.original(session.external_id) for session in sessions}
+        coming = {self._ids.originals[session.external_id] for session in sessions}
         for number in [number for number, name in self._ids.sessions.items() if name in coming]:
             forget_selected(self._bank, [self._persona.id], select_session(number))
 

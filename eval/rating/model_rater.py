@@ -21,16 +21,9 @@ MAX_TOKENS = 200
 
 PROMPTS: Mapping[str, str] = read_table(__file__, "prompts.toml")
 
-Score = Annotated[float, Field(ge=0, le=HIGHEST)]
-
-
-FIELDS: dict[str, Any] = {**dict.fromkeys(SCORES, (Score, ...)), "remembers": (bool, ...)}
-Scores = create_model(
-    "Scores",
-    __base__=StrictReply,
-    __doc__="A score for each criterion, and whether the reply uses a memory.",
-    **FIELDS,
-)
+_SCORE: Any = (Annotated[float, Field(ge=0, le=HIGHEST)], ...)
+Scores = create_model("Scores", __base__=StrictReply, **dict.fromkeys(SCORES, _SCORE), remembers=(bool, ...))
+"""A score for each criterion, and whether the reply uses a memory."""
 
 
 class Choice(StrictReply):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.runs.run import Run
+from eval.types import ProbeKey
 from memory import read_table
 from memory.errors import MemoirError
 from memory.formatting import csv_text, safe_cell
@@ -59,7 +60,7 @@ class Reply:
     text: str
 
     @property
-    def question(self) -> tuple[str, str]:
+    def question(self) -> ProbeKey:
         """What it replies to, which other runs reply to as well."""
         return self.history, self.probe
 
@@ -90,33 +91,31 @@ def replies_of(runs: Sequence[Run], *, reference: bool = False) -> list[Reply]:
     if len({run.spec.benchmark for run in runs}) > 1:
         named = ", ".join(f"{run.name} ({run.spec.benchmark})" for run in runs)
         raise MemoirError(f"a sheet is for runs of one benchmark; these are of several: {named}")
-    by_run = {run.name: {(s.prediction.history_id, s.probe.id): s for s in run.samples()} for run in runs}
-    answered = [{key for key, s in samples.items() if s.prediction.answer} for samples in by_run.values()]
-    common = set.intersection(*answered) if answered else set()
+    answered = {run.name: {s.key: s for s in run.samples() if s.prediction.answer} for run in runs}
+    common = set.intersection(*map(set, answered.values()))
     if not common:
-        named = " and in ".join(by_run)
+        named = " and in ".join(answered)
         raise MemoirError(f"no question was replied to in {named}. Runs without a reader reply nothing")
-    answered_by = [(run, key, s) for run, of_run in by_run.items() for key, s in of_run.items() if key in common]
+    samples = [(run, s) for run, of_run in answered.items() for key, s in of_run.items() if key in common]
     # The same memories on every line: a run without memory would be known by having none.
-    memories: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    for _, key, sample in answered_by:
+    memories: dict[ProbeKey, dict[str, None]] = defaultdict(dict)
+    for _, sample in samples:
         shown = (f"{hit.said_at[:10]} {hit.text}".strip() for hit in sample.prediction.shown if hit.kept)
-        memories[key] |= dict.fromkeys(shown)
+        memories[sample.key] |= dict.fromkeys(shown)
     if reference:
-        first = [(key, s) for run, key, s in answered_by if run == runs[0].name and s.probe.gold.answers]
-        answered_by += [(REFERENCE, key, s) for key, s in first]
+        samples += [(REFERENCE, s) for run, s in samples if run == runs[0].name and s.probe.gold.answers]
     replies = []
-    for run, key, sample in answered_by:
+    for run, sample in samples:
         said = [f"{turn.speaker}: {turn.text}" for turn in sample.probe.dialogue] + [sample.probe.question]
         right = (sample.probe.gold.answers or ("",))[0]
         text, expected = right if run == REFERENCE else sample.prediction.answer, "" if reference else right
-        replies.append(Reply(run, *key, "\n".join(said), tuple(memories[key]), expected, text))
+        replies.append(Reply(run, *sample.key, "\n".join(said), tuple(memories[sample.key]), expected, text))
     return replies
 
 
-def by_question(replies: Iterable[Reply]) -> Mapping[tuple[str, str], list[Reply]]:
+def by_question(replies: Iterable[Reply]) -> Mapping[ProbeKey, list[Reply]]:
     """The replies to each question."""
-    questions: dict[tuple[str, str], list[Reply]] = defaultdict(list)
+    questions: dict[ProbeKey, list[Reply]] = defaultdict(list)
     for reply in replies:
         questions[reply.question].append(reply)
     return questions
@@ -175,7 +174,7 @@ def read(file: Path, replies: Iterable[Reply]) -> Filled:
     known = {reply.id: reply for reply in replies}
     ratings: dict[str, Rating] = {}
     faults: list[str] = []
-    closest: dict[tuple[str, str], int] = {}
+    closest: dict[ProbeKey, int] = {}
     for number, line in lines(file):
         where, reply = f"{file.name}, line {number}", known.get(line["reply"])
         if reply is None:
@@ -197,10 +196,10 @@ def lines(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The lines of a sheet with their numbers in the file, from 2: one cell may hold several lines of text."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
-            start = text.read(4096)
+            first = text.readline(4096)
             text.seek(0)
             # Some spreadsheets save with semicolons, as is the custom where a comma stands in numbers.
-            delimiter = ";" if start.partition("\n")[0].count(";") > start.partition("\n")[0].count(",") else ","
+            delimiter = ";" if first.count(";") > first.count(",") else ","
             reader = csv.DictReader(text, delimiter=delimiter, restval="")
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             if missing:

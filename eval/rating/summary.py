@@ -10,7 +10,7 @@ import numpy as np
 from eval.judging.judge import Agreement, kappa
 from eval.metrics.intervals import mean_figures
 from eval.rating.sheet import HIGHEST, SCORES, Filled, Reply, by_question
-from eval.reporting.render import fill_in, format_figure
+from eval.reporting.render import fill_in
 from eval.types import Figure
 
 CLOSEST, REMEMBERS = "closest", "remembers"
@@ -135,18 +135,4 @@ def _correlation(memory: Sequence[float | None], support: Sequence[float | None]
 
 def to_markdown(found: Summary) -> str:
     """The figures as tables, and what could not be read."""
-    names = list(dict.fromkeys(name for figures in found.means.values() for name in figures))
-    means = [
-        [run, *(format_figure(figures[name]) if name in figures else "" for name in names)]
-        for run, figures in found.means.items()
-    ]
-    agreement = [(name, each.n, *map(_coefficient, (each.alpha, each.kappa))) for name, each in found.agreement.items()]
-    matches = [
-        (m.first, m.second, m.wins, m.losses, m.ties, "< .001" if m.p < 0.001 else f"{m.p:.3f}") for m in found.matches
-    ]
-    tables = {"means": means, "agreement": agreement, "matches": matches}
-    return fill_in("ratings.md", found=found, names=names, highest=f"{HIGHEST:g}", **tables)
-
-
-def _coefficient(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+    return fill_in("ratings.md", found=found, highest=f"{HIGHEST:g}")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scores
-from eval.metrics.intervals import INTERVALS, TESTED, Difference, compare, stars
+from eval.metrics.intervals import Difference, compare, stars
 from eval.metrics.scores import score, without_uncounted
 from eval.play.systems.registry import WITHOUT_MODEL
-from eval.reporting.render import COSTS, MATCHING, fill_in, format_figure, format_fraction, headlines
+from eval.reporting.render import COSTS, INTERVALS, MATCHING, TESTED, fill_in, format_figure, format_fraction, headlines
 from eval.reporting.report import Report, report
 from eval.runs.run import Run, versions
 from eval.types import Prediction, Probe, Sample
@@ -68,8 +68,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     names = dict.fromkeys(name for probe in common for name in ours[probe])
     differences = {}
     for name in names:
-        one = {p: v for p in common if (v := ours[p].get(name)) is not None}
-        other = {p: v for p in common if (v := theirs[p].get(name)) is not None}
+        one, other = ({p: v for p in common if (v := run[p].get(name)) is not None} for run in (ours, theirs))
         if one.keys() & other.keys():
             differences[name] = compare(one, other, histories)
     a, b = _conditions(first), _conditions(second)

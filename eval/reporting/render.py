@@ -1,6 +1,7 @@
 """Format reports as Markdown, table rows and CSV; the texts around tables are in templates."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -9,8 +10,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tabulate import tabulate
 
-from eval.metrics.intervals import INTERVALS
+from eval.benchmarks import Preset
 from eval.reporting.report import Report
+from eval.runs.run import code_version, machine
 from eval.types import Figure
 from graph.understanding.sentences import as_sentence
 from memory import read_table
@@ -24,8 +26,8 @@ METRICS: Mapping[str, Mapping[str, str]] = _SHOWN["metrics"]
 """The `meaning` of a metric, its `rule` and its `name` on the screen, where it has them, in the order of the screen."""
 COSTS: Mapping[str, str] = _SHOWN["costs"]
 """How a report's costs are shown, by title."""
-MATCHING: str = _SHOWN["matching"]
-"""What the costs of systems mean."""
+INTERVALS, TESTED, MATCHING = (str(_SHOWN[name]) for name in ("intervals", "tested", "matching"))
+"""What tables say of their intervals, of their tests and of the costs of systems."""
 
 PUBLISHED_HEADER = ("metric", "ours", "theirs", "who", "under which conditions", "source")
 
@@ -132,15 +134,12 @@ def timing_rows(timing: Mapping[str, Any]) -> list[tuple[str, object, object]]:
     return [*spread, *((name, v, "") for name, v in timing.items() if not isinstance(v, Mapping))]
 
 
-def sweep_rows(
-    reports: Mapping[str, Report], wanted: Sequence[str] | None = None, ability: str = "", by: str = ""
-) -> tuple[list[str], list[list[str]]]:
-    """A header, and one row for each run of a sweep or preset, with the figures in `wanted` or the headlines.
+def sweep_rows(reports: Mapping[str, Report], preset: Preset | None = None) -> tuple[list[str], list[list[str]]]:
+    """A header, and one row for each run, with the figures of a preset's table, or the headlines for a sweep.
 
-    With `ability`, the figures are those of its probes alone. With `by`, an axis of the reports, each figure is
-    followed by those of the axis's groups. Where a chat model's replies could not be read, a last column has their
-    numbers.
+    Where a chat model's replies could not be read, a last column has their numbers.
     """
+    wanted, ability, by = (preset.metrics, preset.ability, preset.by) if preset else ((), "", "")
     first = dict.fromkeys(name for report in reports.values() for name, _ in headlines(report))
     by_run = {label: r.by["ability"].get(ability, {}) if ability else r.metrics for label, r in reports.items()}
     counts = {} if ability else {label: report.n for label, report in reports.items()}
@@ -196,7 +195,8 @@ _texts.filters |= {
     "sentence": as_sentence,
     "thousands": "{:,}".format,
 }
-_texts.globals |= {"INTERVALS": INTERVALS, "PUBLISHED_HEADER": PUBLISHED_HEADER, "rules": rules}
+_texts.globals |= {"INTERVALS": INTERVALS, "TESTED": TESTED, "PUBLISHED_HEADER": PUBLISHED_HEADER}
+_texts.globals |= {"machine": machine, "today": date.today, "code_version": code_version, "rules": rules}
 _texts.globals |= {
     rows.__name__: rows for rows in (metric_rows, group_rows, abstention_rows, timing_rows, published_rows, sweep_rows)
 }

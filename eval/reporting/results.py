@@ -1,22 +1,18 @@
 """Tables of every benchmark whose files are here: results, the encoders side by side, and the papers' tables."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from statistics import fmean
 
-from eval.benchmarks import BENCHMARKS, Benchmark, Preset, at_cutoffs, expand, find, read_names
+from eval.benchmarks import BENCHMARKS, Benchmark, Preset, expand, find, read_names
 from eval.reporting.render import fill_in
 from eval.reporting.report import Report, report
-from eval.reporting.tuning.choice import FIGURES
 from eval.runs.evaluator import Evaluator, NoData, with_label
-from eval.runs.experiment import Half, RunRequest, with_settings
-from eval.runs.run import code_version, machine
+from eval.runs.experiment import RunRequest, with_settings
 from eval.types import Figure, Watch
 from memory import read_table
-from memory.embedding.embedder import installed
 from memory.errors import MemoirError
 
 
@@ -56,15 +52,20 @@ class ResultLine:
         return path / self.edition if (path / self.edition).is_dir() else path
 
 
-def _read_lines() -> Iterator[ResultLine]:
-    file = read_table(__file__, "results.toml")
-    names = read_names(file["names"])
-    for line in file["lines"]:
-        line["metrics"] = at_cutoffs(expand(line["metrics"], names))
-        yield ResultLine(**line | {"settings": tuple(expand(line.get("settings", ""), names))})
+_FILE = read_table(__file__, "results.toml")
+FIGURES: Mapping[str, Sequence[str]] = _FILE["figures"]
+"""The figures of each benchmark by which constants are chosen; a probe's value is their mean."""
 
 
-LINES = tuple(_read_lines())
+_WORDS = read_names(_FILE["names"])
+LINES = tuple(
+    ResultLine(
+        metrics=tuple(expand(line.pop("metrics"), _WORDS)),
+        settings=tuple(expand(line.pop("settings", ""), _WORDS)),
+        **line,
+    )
+    for line in _FILE["lines"]
+)
 
 Measured = Sequence[tuple[ResultLine, Mapping[str, Report]]]
 """The reports of each line; by encoder where several are compared."""
@@ -81,32 +82,15 @@ def available(evaluator: Evaluator, lines: Iterable[ResultLine]) -> list[tuple[R
     return here
 
 
-def measure_results(evaluator: Evaluator, jobs: int, watch: Watch, half: Half | None = None) -> Measured:
-    """Run every benchmark whose files are here, or one half of each.
+def measure_results(evaluator: Evaluator, watch: Watch, how: RunRequest, encoders: Sequence[str] = ()) -> Measured:
+    """Run every line whose files are here as the request says; lines of equal data and settings share a run.
 
-    Raises `NoData` if none are here, not even Memoir's own.
+    With `encoders`, those with a chat's other settings are run once with each of them, without a reader. Raises
+    `NoData` if no files are here, not even Memoir's own.
     """
-    return _measure(evaluator, LINES, {"": ()}, watch, RunRequest("", half=half, jobs=jobs))
-
-
-def measure_encoders(evaluator: Evaluator, jobs: int, watch: Watch) -> Measured:
-    """Run every benchmark once with each encoder that is installed, with a chat's other settings.
-
-    Raises `NoData` if no files are here, not even Memoir's own.
-    """
-    encoders = {model: ("reader=none", f"embedding_model={model}") for model in installed()}
-    lines = (line for line in LINES if line.shows_all)
-    return _measure(evaluator, lines, encoders, watch, RunRequest("", jobs=jobs))
-
-
-def _measure(
-    evaluator: Evaluator,
-    lines: Iterable[ResultLine],
-    variants: Mapping[str, tuple[str, ...]],
-    watch: Watch,
-    how: RunRequest,
-) -> Measured:
-    """Run each line with the settings of each variant; lines of equal data and settings share a run."""
+    chosen = {model: ("reader=none", f"embedding_model={model}") for model in encoders}
+    variants: Mapping[str, tuple[str, ...]] = chosen or {"": ()}
+    lines = (line for line in LINES if line.shows_all or not encoders)
     done = []
     reports: dict[tuple[Path, tuple[str, ...]], Report] = {}
     for line, path in available(evaluator, lines):
@@ -147,22 +131,14 @@ Tables = Sequence[tuple[Preset, Mapping[str, Report]]]
 """Each table with the reports of its rows by their labels."""
 
 
-def measure_papers(
-    evaluator: Evaluator,
-    watch: Watch,
-    names: Sequence[str] = (),
-    *,
-    model: str = "",
-    limit: int | None = None,
-    data: Path | None = None,
-    jobs: int = 1,
-) -> Tables:
+def measure_papers(evaluator: Evaluator, watch: Watch, names: Sequence[str], model: str, how: RunRequest) -> Tables:
     """Run the rows of the papers' tables that need nothing; with a `model`, those that need a chat model and no more.
 
-    They are of all benchmarks whose files are here, or of those named; `data` are the files of the one that is named,
-    if they are elsewhere. Raises `NoData` if no files are here, or not those of a benchmark that is named.
+    They are of all benchmarks whose files are here, or of those named, and run as the request says; its data are the
+    files of the one that is named, if they are elsewhere. Raises `NoData` if no files are here, or not those of a
+    benchmark that is named.
     """
-    if data and len(names) != 1:
+    if how.data and len(names) != 1:
         raise NoData("--data has the files of one benchmark: name it, as in `papers locomo --data FILE`")
     base = with_settings(evaluator.experiment, [f"model={model}"]) if model else evaluator.experiment
     done: list[tuple[Preset, Mapping[str, Report]]] = []
@@ -170,7 +146,7 @@ def measure_papers(
         try:
             # The files of the first edition where the table of results has several.
             line = next((line for line in LINES if line.benchmark == benchmark.name), ResultLine(benchmark.name, ()))
-            path = data or line.path(evaluator)
+            path = how.data or line.path(evaluator)
         except NoData:
             if names:
                 raise
@@ -178,7 +154,7 @@ def measure_papers(
         for preset in benchmark.presets:
             needing = {row.label for row in preset.rows if row.needs}
             rows = {
-                label: RunRequest(benchmark.name, path, experiment, limit=limit, jobs=jobs)
+                label: replace(how, benchmark=benchmark.name, data=path, experiment=experiment)
                 for label, experiment in preset.experiments(base)[0].items()
                 if (label in needing) == bool(model)
             }
@@ -188,12 +164,6 @@ def measure_papers(
     if not done:
         raise NoData("no benchmark's files are here")
     return done
-
-
-def papers_to_markdown(done: Tables, model: str = "", limit: int | None = None) -> str:
-    """The tables, after a paragraph on where they were measured; each names the rows that were not run."""
-    made = {"machine": machine(), "date": date.today(), "code": code_version()}
-    return fill_in("papers.md", done=done, model=model, limit=limit, **made)
 
 
 def _with_tables(names: Sequence[str]) -> list[Benchmark]:

@@ -88,8 +88,7 @@ class Evaluator:
         Raises `NoData` and `MemoirError` as `start_together` does.
         """
         benchmark, path = benchmarks.find(request.benchmark), self.path_of(request)
-        requested = replace(benchmark, load=partial(_load, benchmark, request))
-        read = partial(benchmarks.histories, requested, path, limit=request.limit, only=request.only)
+        read = partial(_read, benchmark, request, path)
         played = iter([pool(read)]) if request.experiment.pooled else read()
         if not (folder := request.experiment.found_by):
             return played
@@ -189,8 +188,7 @@ class Evaluator:
         samples = run.samples()
         verdicts = {}
         for done, sample in enumerate(samples, start=1):
-            key = sample.prediction.history_id, sample.probe.id
-            verdicts[key] = judge.judge(sample.probe, sample.prediction)
+            verdicts[sample.key] = judge.judge(sample.probe, sample.prediction)
             watch(done, len(samples))
         run.save_verdicts(verdicts)
         return judge.spent
@@ -248,9 +246,8 @@ def execute(
                 finished[row].add(outcome.history)
                 runs[row].append_costs(outcome)
                 continue
-            key = (outcome.prediction.history_id, outcome.probe.id)
-            if key not in answered[row]:
-                answered[row].add(key)
+            if outcome.key not in answered[row]:
+                answered[row].add(outcome.key)
                 runs[row].append_sample(outcome)
                 done += 1
             watch(outcome.prediction.history_id, done, max(total * len(runs), done))
@@ -293,11 +290,28 @@ def resolved(experiment: Experiment) -> Experiment:
     return replace(experiment, pipeline=pipeline)
 
 
-def _load(benchmark: Benchmark, request: RunRequest, path: Path) -> Iterator[History]:
+def _read(benchmark: Benchmark, request: RunRequest, path: Path) -> Iterator[History]:
+    """Read the histories of a request that have probes, with those of its sample or the first `limit` of them all.
+
+    Raises `MemoirError` if there is nothing to ask, and `UnreadableFile` if it is not a file of this benchmark.
+    """
+    read, left, is_empty = partial(_read_all, benchmark, request, path), request.limit, True
+    for history in in_sample(read, request.sample) if request.sample else read():
+        asked = replace(history, probes=history.probes[:left])
+        if not asked.probes:
+            continue
+        is_empty = False
+        yield asked
+        if left is not None and (left := left - len(asked.probes)) == 0:
+            return
+    if is_empty:
+        where = f" in {', '.join(request.only)}" if request.only else ""
+        raise MemoirError(f"{path}, read as {benchmark.title}, has no question that can be asked{where}")
+
+
+def _read_all(benchmark: Benchmark, request: RunRequest, path: Path) -> Iterator[History]:
     """Read the histories of a request: with the benchmark's own questions or those made from their relations."""
-    questions, sample = request.experiment.questions, request.sample
-    if sample:
-        return in_sample(partial(_load, benchmark, replace(request, sample=None), path), sample)
+    questions = request.experiment.questions
     load = benchmark.load_as_authors if questions == "authors" else benchmark.load
     if load is None:
         raise MemoirError(f"questions=authors: {benchmark.title} is asked as by its authors already")

@@ -102,7 +102,7 @@ class Experiment:
     @property
     def settings(self) -> dict[str, Any]:
         """Every setting under its `--set` name ("rerank.alpha")."""
-        return dict(_flat(asdict(self)))
+        return {name: inner[key] for name, (inner, key) in _places(asdict(self))}
 
     @property
     def storing(self) -> Self:
@@ -122,6 +122,7 @@ def with_settings(experiment: Experiment, assignments: list[str]) -> Experiment:
     Raises `MemoirError` if there is no such setting, or a value is invalid.
     """
     known, values = experiment.settings, asdict(experiment)
+    places = dict(_places(values))
     for assignment in assignments:
         name, sign, value = (part.strip() for part in assignment.partition("="))
         if not sign:
@@ -132,11 +133,8 @@ def with_settings(experiment: Experiment, assignments: list[str]) -> Experiment:
                 f"there is no setting {name!r}. The nearest is {nearest}={known[nearest]}; all stand in any report, "
                 "and in eval/runs/experiment.py and graph/SETTINGS.md"
             )
-        *path, last = name.split(".")
-        inner = values if name.partition(".")[0] in values else values["pipeline"]
-        for step in path:
-            inner = inner[step]
-        inner[last] = value
+        inner, key = places[name]
+        inner[key] = value
         try:
             changed = _ADAPTER.validate_python(values)
         except ValidationError as fault:
@@ -167,12 +165,13 @@ def changed_settings(settings: Mapping[str, object]) -> list[str]:
     return [f"{name}={value}" for name, value in settings.items() if defaults.get(name) != value]
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _places(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, tuple[dict[str, Any], str]]]:
+    """Where each setting is: by its name, the dictionary that holds it and its key there."""
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from _flat(value, prefix if name == "pipeline" else f"{prefix}{name}.")
+            yield from _places(value, prefix if name == "pipeline" else f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}", value
+            yield f"{prefix}{name}", (values, name)
 
 
 # --- which probes are asked

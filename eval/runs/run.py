@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -32,13 +32,11 @@ from filelock import FileLock, Timeout
 from packaging.requirements import Requirement
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
-from eval.types import Costs, Sample, Verdict
+from eval.types import Costs, ProbeKey, Sample, Verdict
 from memory.errors import MemoirError
 from memory.types import Store
 
 _SAMPLE = TypeAdapter(Sample)
-ProbeKey = tuple[str, str]
-"""A history's id and a probe's."""
 _VERDICT = TypeAdapter(tuple[ProbeKey | str, Verdict])
 Line = TypeVar("Line")
 
@@ -122,14 +120,13 @@ class Run:
         samples: dict[ProbeKey, Sample] = {}
         for sample in self._lines("predictions.jsonl", _SAMPLE):
             prediction = sample.prediction if words else replace(sample.prediction, shown=(), trace=())
-            key = _key(sample)
-            verdict = judged.get(key) or judged.get(sample.probe.id) or sample.verdict
-            samples[key] = replace(sample, prediction=prediction, verdict=verdict)
+            verdict = judged.get(sample.key) or judged.get(sample.probe.id) or sample.verdict
+            samples[sample.key] = replace(sample, prediction=prediction, verdict=verdict)
         return list(samples.values())
 
     def answered(self) -> set[ProbeKey]:
         """The probes answered so far."""
-        return {_key(sample) for sample in self._lines("predictions.jsonl", _SAMPLE)}
+        return {sample.key for sample in self._lines("predictions.jsonl", _SAMPLE)}
 
     def costs(self) -> list[HistoryCosts]:
         """The costs of the finished histories."""
@@ -168,15 +165,6 @@ class Run:
         with locked:
             yield
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether another process is working on it."""
-        try:
-            with self.lock():
-                return False
-        except RunIsBusy:
-            return True
-
     def delete(self) -> None:
         """Remove the run's folder; raises `RunIsBusy` if it is running."""
         with self.lock():
@@ -205,10 +193,6 @@ class Run:
                     ) from fault
 
 
-def _key(sample: Sample) -> ProbeKey:
-    return sample.prediction.history_id, sample.probe.id
-
-
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file's content; after a crash it is the old or the new one."""
     part = path.with_name(f"{path.name}.part")
@@ -227,7 +211,7 @@ def drop_partial_line(path: Path) -> None:
 def memories_read(folder: str) -> Mapping[ProbeKey, frozenset[tuple[Store, tuple[str, ...]]]]:
     """What the reader of the run in a folder got for each probe: the store and the units of each memory."""
     return {
-        _key(sample): frozenset((hit.store, hit.units) for hit in sample.prediction.found if hit.place == "read")
+        sample.key: frozenset((hit.store, hit.units) for hit in sample.prediction.found if hit.place == "read")
         for sample in _read(Path(folder)).samples(words=False)
     }
 
@@ -264,10 +248,11 @@ class Runs:
         """Return the unfinished run of the same spec unless another process works on it, or a new run."""
         if not afresh:
             for run in self.all():
-                if run.spec.digest == spec.digest and not run.is_done and not run.is_busy:
-                    for name in ("predictions.jsonl", "costs.jsonl"):
-                        drop_partial_line(run.folder / name)
-                    return run
+                if run.spec.digest == spec.digest and not run.is_done:
+                    with suppress(RunIsBusy), run.lock():
+                        for name in ("predictions.jsonl", "costs.jsonl"):
+                            drop_partial_line(run.folder / name)
+                        return run
         now = datetime.now(UTC)
         name = f"{spec.benchmark}-{now:%Y%m%d-%H%M%S}-{spec.digest[:6]}"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -303,8 +288,7 @@ def checksum(path: Path) -> str:
     for file in files:
         total.update(file.relative_to(path).as_posix().encode() if path.is_dir() else b"")
         with file.open("rb") as stream:
-            while part := stream.read(1 << 20):
-                total.update(part)
+            file_digest(stream, lambda: total)
     return total.hexdigest()
 
 

@@ -122,16 +122,16 @@ class Life:
         return SessionDraft(turns, started, f"{started:%Y-%m-%d %H:%M}", f"session {number}", learned=(learned,))
 
     def _words(self, draw: np.random.Generator, n: int) -> list[str]:
-        topics = _zipf(draw, TOPICS, CONTENT_WORDS)
+        topics = _zipf(draw, TOPICS)
         kind = draw.choice(len(SHARES), n, p=SHARES)
-        ranks = np.where(draw.random(n) < 0.5, topics[draw.integers(TOPICS, size=n)], _zipf(draw, n, CONTENT_WORDS))
+        ranks = np.where(draw.random(n) < 0.5, topics[draw.integers(TOPICS, size=n)], _zipf(draw, n))
         sizes = np.array([len(words) for words in self._kinds])[kind]
         chosen = np.where(kind == 0, (sizes ** draw.random(n)).astype(int) - 1, (draw.random(n) * sizes).astype(int))
         chosen = np.where(kind == 1, ranks, chosen)
         return [str(self._kinds[k][c]) for k, c in zip(kind.tolist(), chosen.tolist(), strict=True)]
 
     def _learned(self, draw: np.random.Generator, number: int, said_at: datetime, who: str) -> MemoryDraft:
-        a, b, c = (content_words()[rank] for rank in _zipf(draw, 3, CONTENT_WORDS))
+        a, b, c = (content_words()[rank] for rank in _zipf(draw, 3))
         user, said = NAMES[0], WORDS["home"] if number % HOME_EVERY == 0 else WORDS["learned"][number % 5]
         happened = TimeSpan(said_at - timedelta(days=1), said_at) if said["store"] == "event" else None
         speaker, text = user if said["store"] == "profile" else "", said["text"]
@@ -139,9 +139,9 @@ class Life:
         return replace(told, said_at=said_at, speaker=speaker, attribute=said.get("attribute", ""))
 
 
-def _zipf(draw: np.random.Generator, n: int, ranks: int) -> NDArray[np.intp]:
-    """Draw ranks from 0, by inverting the continuous law 1 / (rank + FLATTEN)."""
-    return np.asarray(FLATTEN * (1 + ranks / FLATTEN) ** draw.random(n) - FLATTEN).astype(np.intp)
+def _zipf(draw: np.random.Generator, n: int) -> NDArray[np.intp]:
+    """Draw ranks of content words from 0, by inverting the continuous law 1 / (rank + FLATTEN)."""
+    return np.asarray(FLATTEN * (1 + CONTENT_WORDS / FLATTEN) ** draw.random(n) - FLATTEN).astype(np.intp)
 
 
 def mixtures(given: Vectors, n: int, draw: np.random.Generator) -> Vectors:

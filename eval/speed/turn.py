@@ -69,12 +69,12 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
 def app_start() -> Figures:
     """Seconds from starting the app until its page answers, on a first and on a second start, and its idle memory."""
     with tempfile.TemporaryDirectory() as home:
-        first, _ = _start(home, settle=False)
-        second, resident = _start(home, settle=True)
+        first, _ = _start(home, 0)
+        second, resident = _start(home, SETTLE_S)
     return {"first page s": first, "page s": second, "idle resident MiB": resident}
 
 
-def _start(home: str, *, settle: bool) -> tuple[float, float]:
+def _start(home: str, settle_s: float) -> tuple[float, float]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -93,8 +93,7 @@ def _start(home: str, *, settle: bool) -> tuple[float, float]:
                 raise RuntimeError(f"the app did not answer on port {port} within {START_LIMIT_S:.0f} s")
             time.sleep(0.05)
         took = time.perf_counter() - started
-        if settle:
-            time.sleep(SETTLE_S)
+        time.sleep(settle_s)
         return round(took, 2), round(psutil.Process(app.pid).memory_info().rss / 2**20)
     finally:
         app.terminate()

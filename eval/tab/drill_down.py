@@ -19,16 +19,6 @@ ALL = "all probes"
 ABSTENTION = tuple(f"{done}, {able} be answered" for able in ("can", "cannot") for done in ("answered", "declined"))
 """The cells of the 2x2."""
 
-KIND, DECLINED, ANSWERED_RIGHTLY = "kind predicted correctly", "declined", "answer_accuracy"
-
-SET_METRICS: Mapping[str, str] = {
-    "classification_": KIND,
-    "abstention_precision": DECLINED,
-    "abstention_f1": DECLINED,
-    "dist_": ANSWERED_RIGHTLY,
-}
-"""For metrics that only a set of probes has: what they are computed from in each probe, by the start of their name."""
-
 OUTCOMES = {"read": "read", "beyond": "found, not read", "filtered": "removed by the time filter"}
 """The screen's words for a hit's place."""
 
@@ -67,14 +57,15 @@ def sort_by_metric(
 
 
 def _value(one: Scored, metric: str) -> float | None:
-    name = metric.replace("geometric_mean@", "map@")
-    name = next((of for begins, of in SET_METRICS.items() if name.startswith(begins)), name)
-    if name == KIND:
+    """A probe's value of a metric; of one that only a set of probes has, what that is computed from."""
+    if metric.startswith("classification_"):
         kinds = confusion.kinds(one.sample)
         return float(kinds[0] == kinds[1]) if kinds else None
-    if name == DECLINED:
+    if metric in ("abstention_precision", "abstention_f1"):
         return float(one.sample.prediction.declined) if one.sample.probe.is_question else None
-    return one.scores.get(name)
+    if metric.startswith("dist_"):
+        return one.scores.get("answer_accuracy")
+    return one.scores.get(metric.replace("geometric_mean@", "map@"))
 
 
 def trace_evidence(sample: Sample, texts: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -128,7 +119,7 @@ class OpenRun:
     def find_sample(self, history: str, probe: str) -> Sample:
         """Find one probe; raises `MemoirError` if the run has no such probe."""
         for one in self.scored:
-            if (one.sample.prediction.history_id, one.sample.probe.id) == (history, probe):
+            if one.sample.key == (history, probe):
                 return one.sample
         raise MemoirError(f"{self.run.name} has no probe {probe} any more. Open the run again.")
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import gradio as gr
 
-from eval import benchmarks
 from eval.reporting.compare import side_by_side
 from eval.reporting.render import sweep_rows
 from eval.runs.evaluator import Evaluator
+from eval.runs.experiment import RunRequest
 from eval.tab.drill_down import OpenRuns
 from eval.tab.result_panel import ResultPanel
 from eval.tab.run_form import FIRST_BENCHMARK, RunForm, make_plan
@@ -50,11 +50,13 @@ class EvaluateTab:
         opened = [self.empty, self.table_body, *result.outputs]
         ended = [self.shown, self.table_heading, self.table, self.table_notes, *opened, *runs.outputs, *running]
         everything = list(dict.fromkeys([*filling, *ended]))
-        tab.select(self.enter, [form.benchmark, form.filled_for, self.shown, result.name], everything, **PRIVATE)
+        # One after the other, or a slow answer that is older would replace what a newer one shows.
+        in_turn = {"concurrency_id": "run status", "concurrency_limit": 1, **PRIVATE}
+        tab.select(self.enter, [form.benchmark, form.filled_for, self.shown, result.name], everything, **in_turn)
         form.benchmark.input(self.choose_benchmark, [form.benchmark, form.filled_for], filling, **PRIVATE)
-        form.run.click(self.start, form.inputs, running, **PRIVATE)
-        form.stop.click(self.stop, None, running, **PRIVATE)
-        self.clock.tick(self.refresh, self.shown, ended, **PRIVATE)
+        form.run.click(self.start, form.inputs, running, **in_turn)
+        form.stop.click(self.stop, None, running, **in_turn)
+        self.clock.tick(self.refresh, self.shown, ended, **in_turn)
         self.table.select(self.open_row, None, opened, **PRIVATE)
         runs.open.click(self.open, runs.selected, opened, **PRIVATE)
         chosen = [runs.selected, result.name, form.benchmark]
@@ -63,6 +65,8 @@ class EvaluateTab:
     def enter(self, benchmark: str, filled_for: str, shown: int, current: str) -> Update:
         """Show the tab as it is now: its form, the runs, and what is in progress."""
         filled = {} if current or filled_for else self.choose_benchmark(benchmark, "")
+        if filled.get(self.form.data) == self.form.data.value:  # or what was typed since the page was built would go
+            del filled[self.form.data]
         return {**filled, **self.list.show(), **self.refresh(shown), **self._show_status(self.runner.status)}
 
     def choose_benchmark(self, name: str, filled_for: str) -> Update:
@@ -112,7 +116,7 @@ class EvaluateTab:
             about = hint(notes)
         else:
             by_label = {label: self.open_runs.open(name).report for label, name in names.items()}
-            header, rows = sweep_rows(by_label, *(plan.preset.columns if plan.preset else ()))
+            header, rows = sweep_rows(by_label, plan.preset)
         return {
             self.table_body: gr.Column(visible=True),
             self.table_heading: render("section_heading.html", text=plan.title),
@@ -136,16 +140,15 @@ class EvaluateTab:
         self.evaluator.runs.get(name).delete()
         shown: Update = {**self.list.show(), self.list.outcome: render("message_box.html", text=f"Deleted {name}.")}
         if name == current:
-            shown |= {**self.result.hide(), self.table_body: gr.Column(visible=False)}
-            shown[self.empty] = self._invite(benchmark)
+            shown |= {part: gr.Column(visible=False) for part in (self.result.body, self.table_body)}
+            shown |= {self.result.name: "", self.empty: self._invite(benchmark)}
         return shown
 
     def _invite(self, name: str) -> str:
         """Say what one click will do."""
         if name != FIRST_BENCHMARK:
             return empty_state("No run open", "Run the benchmark, or open an earlier run.")
-        benchmark = benchmarks.find(name)
-        histories = list(benchmarks.histories(benchmark, self.evaluator.data_of(benchmark)))
+        histories = list(self.evaluator.histories(RunRequest(name)))
         probes = sum(len(history.probes) for history in histories)
         text = (
             f"Click Run to ask {probes} questions (“probes”) about {len(histories)} invented lives. It needs no "

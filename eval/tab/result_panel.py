@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from eval.metrics.confusion import Curve
-from eval.metrics.intervals import INTERVALS
 from eval.reporting import render as reports
 from eval.reporting.report import AXES, Report
 from eval.runs.experiment import changed_settings
@@ -116,7 +115,7 @@ class ResultPanel:
         return {
             self.name: name,
             self.body: gr.Column(visible=True),
-            self.heading: render("run_heading.html", report=report, changed=changed, intervals=INTERVALS),
+            self.heading: render("run_heading.html", report=report, changed=changed, intervals=reports.INTERVALS),
             self.cards: render_cards(report),
             **self._show_figures(report),
             **self._list(run, default_metric(report)),
@@ -149,10 +148,6 @@ class ResultPanel:
             self.timing: table_value(("step", "p50", "p95"), reports.timing_rows(report.timing)),
             self.costs: render("result_costs.html", report=report, fraction=reports.format_fraction),
         }
-
-    def hide(self) -> Update:
-        """Show no run."""
-        return {self.name: "", self.body: gr.Column(visible=False)}
 
     def export(self, name: str, kind: str) -> Download:
         """Write the report of a run as CSV, JSON or Markdown."""

@@ -45,11 +45,6 @@ class Form:
     given: bool
     ends: bool
 
-    @property
-    def is_of_people(self) -> bool:
-        """Whether its value is the name of a person or an animal."""
-        return self.kind.store == "relationship" or self.relation == "name"
-
 
 FACTS: Mapping[str, FactKind] = TypeAdapter(dict[str, FactKind]).validate_python(load("facts.toml"))
 """The kinds of facts by relation; "{kind}" is that of people, whatever they are to the user."""

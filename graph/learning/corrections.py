@@ -1,227 +1,187 @@
 """Carry out messages that correct something ("no, I said Tuesday") or retract it ("forget that").
 
-The corrected words replace words of their kind in what the last reply quotes or cites, or in the last statement; where
-the wrong words are named, in the last statement that has them, or one of another chat about the same. If it is not
-clear what is meant, nothing changes. The first version is kept as history, marked as taken back.
+The trained reader tells which statement a message corrects, and which of its words take the place of which: of the
+statements of this chat, what the last reply quotes or cites, and those of other chats about the same. The first
+version is kept as history, marked as taken back.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import product
+from itertools import takewhile
 
 from graph.language.patterns import phrasing_list, phrasings
+from graph.learning.correction_reader import SURE, ReadCorrection, read
 from graph.learning.plain_facts import facts
-from graph.state import CITATION, USER, Ask, Revision
+from graph.state import CITATION, USER, Ask, Message, Revision
 from graph.understanding.parts import tells
-from graph.understanding.requests import Correction
-from graph.understanding.sentences import capitalise, split
-from graph.understanding.times import denied_times, stated_time, times_in
+from graph.understanding.requests import LONGEST
+from graph.understanding.sentences import split
+from graph.understanding.times import stated_time, times_in
 from memory.bank.bank import Bank
+from memory.embedding import minilm
 from memory.search.quotes import contains
-from memory.search.tokens import content_terms, terms
+from memory.search.tokens import FUNCTION_WORDS, content_terms, terms
 from memory.types import SEMANTIC, SUMMARY, Hit, LearnedMemory, Memory, MemoryDraft, Quote, TimeSpan
 
-RECENT = 8
-"""Last statements of a chat that a message may correct by naming what is wrong."""
+RECENT = 3
+"""Last statements of a chat that a message may correct without naming what they are about."""
 
 MOST_MEANT = 3
 """Most statements that one message may retract by naming them: "forget about Ann" must not empty a bank."""
 
-LEAST_NAMED = 2
-"""Words that a correction and a statement of another chat share at least."""
+_DATED, _PARTS_OF_TIME = phrasings("corrections")["dated"], phrasing_list("corrections", "parts_of_time")
 
-LEAST_REPEATED = 1 / 4
-"""Share of a sentence's terms that a clause in its place repeats at least, or more would be lost than was wrong."""
-
-_FORMS = phrasings("corrections")
-_NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b(?!I\b|I')[A-Z][\w'-]+(?: [A-Z][\w'-]+)*")
-_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)?(?![\w])")
-_PARTS_OF_TIME = phrasing_list("corrections", "parts_of_time")
-
+_WORD = re.compile(r"\w+")
 
 FindDerived = Callable[[Memory], Sequence[Memory]]
 """Finds all memories from the turns of a memory, including itself."""
 
 
-def revise(parsed: Correction, ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
-    """What a message corrects or retracts: of this chat's statements, or of what its replies quote or cite."""
+def put_right(text: str, wrong: tuple[int, int], right: str) -> str:
+    """The text with the right words in the place of the wrong ones, from `start` to `end`.
+
+    A part of a time takes the place of that part alone. Of "Friday the 4th", Friday is wrong where the 4th is, and the
+    4th where Friday is.
+    """
+    start, end = wrong
+    kind = next((each for each in _PARTS_OF_TIME if each.fullmatch(right)), None)
+    if kind and len(places := [part.span() for part in kind.finditer(text, start, end)]) == 1:
+        ((start, end),) = places
+    dated = next((each for each in _DATED.finditer(text) if each.start() <= start and end <= each.end()), None)
+    before = text[:start]
+    if dated and end <= dated.end("weekday"):
+        end = dated.end()
+    elif dated and start >= dated.end("weekday"):
+        before = text[: dated.start()] + text[dated.end("weekday") : start]
+    return before + right + text[end:]
+
+
+def _lead(text: str, start: int, end: int) -> list[re.Match[str]]:
+    """The function words just before words of a text, and at their beginning."""
+
+    def is_function(word: re.Match[str]) -> bool:
+        return word[0].lower() in FUNCTION_WORDS
+
+    found = list(_WORD.finditer(text, 0, end))
+    before = takewhile(is_function, reversed([word for word in found if word.end() <= start]))
+    return [*reversed(list(before)), *takewhile(is_function, [word for word in found if word.end() > start][:-1])]
+
+
+def aligned(text: str, wrong: tuple[int, int], message: str, right: tuple[int, int]) -> tuple[tuple[int, int], str]:
+    """The wrong words of a text and the right ones, both from behind the last function word that they share.
+
+    "Friday" and "the 4th", both after "on", or "Porto" and "Lisbon" where the text has "in Porto".
+    """
+    ours, theirs = _lead(message, *right), _lead(text, *wrong)
+    for said in reversed(ours):
+        for told in reversed(theirs):
+            if said[0].lower() == told[0].lower():
+                start = next(_WORD.finditer(text, told.end())).start()
+                return (start, wrong[1]), message[said.end() : right[1]].strip()
+    inside = [word for word in theirs if word.start() >= wrong[0]]
+    start = inside[-1].end() + 1 if inside and not any(word.start() >= right[0] for word in ours) else wrong[0]
+    return (start, wrong[1]), message[slice(*right)]
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """The right words, the wrong ones, and the sentence that corrects."""
+
+    right: str
+    wrong: str
+    sentence: str
+
+    def apply(self, text: str) -> str:
+        """The text with the right words in the place of the wrong ones; empty if it does not have these."""
+        found = re.search(rf"(?<!\w){re.escape(self.wrong)}(?!\w)", text, re.IGNORECASE)
+        return put_right(text, found.span(), self.right) if found else ""
+
+
+def revise(message: Message, ask: Ask, hits: Sequence[Hit], bank: Bank) -> Revision | None:
+    """What a message corrects or retracts, if anything."""
+    may_correct = len(ask.text) <= LONGEST and "?" not in ask.text and minilm.reads(ask.text)
+    if message.retracts is None and not may_correct:
+        return None
     reply = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "assistant"), "")
     quoted = [hit.memory for hit in hits if any(contains(reply, sentence) for sentence in split(hit.memory.text))]
     cited = bank.cited_in_chat(ask.persona.id, ask.chat_id)[: len(set(CITATION.findall(reply)))]
     recent = [m for m in bank.chat_memories(ask.persona.id, ask.chat_id, 2 * RECENT) if tells(m.text)][:RECENT]
     # What the last reply quotes or cites comes first: "no, ..." answers it, or else the statement before it.
     answered = [*(m for m in recent if contains(reply, m.text)), *quoted, *cited] or recent[:1]
-    statements = answered
-    if parsed.right and parsed.wrong:
-        # "The dentist is on Friday, not Monday" says what it is about, too.
-        named = frozenset((*content_terms(parsed.sentence), *terms(parsed.wrong)))
-        own = (hit.memory for hit in hits if hit.memory.speaker == USER)
-        denied = {time.span for time in denied_times(parsed.sentence, ask.as_of)}
-        about = [m for m in own if len(named.intersection(terms(m.text))) + (m.event in denied) >= LEAST_NAMED]
-        statements = _about_the_same(parsed, [*answered, *recent, *about])
 
     def derived(memory: Memory) -> Sequence[Memory]:
         return bank.memories_from_same_turns(ask.persona.id, memory.id)
 
-    if parsed.right:
-        return correct(parsed, statements, derived, ask.as_of)
-    return retract(parsed, statements, hits, derived)
+    if message.retracts is not None:
+        return retract(ask.text, message.retracts, answered, hits, derived)
+    named = frozenset(content_terms(ask.text))
+    own = (hit.memory for hit in hits if hit.memory.speaker == USER)
+    about = [m for m in own if not named.isdisjoint(terms(m.text))]
+    return correct(ask.text, [*answered, *recent, *about], derived, ask.as_of)
 
 
-def _about_the_same(parsed: Correction, statements: list[Memory]) -> list[Memory]:
-    """The statements that a correction may mean: without "no" or "sorry", only those about what it names itself.
+def correct(text: str, statements: Sequence[Memory], derived: FindDerived, now: datetime) -> Revision | None:
+    """Correct the first statement that a message surely puts right, and all memories from its turns."""
+    lines = list(_originals(statements, derived))
+    found = zip(read(text, [memory.text for memory in lines]), lines, strict=True)
+    sure = ((each, memory) for each, memory in found if each.probability >= SURE)
+    meant = next(((each, memory) for each, memory in sure if _may_give_way(text, each, memory, now)), None)
+    if meant is None:
+        return None
+    words, memory = meant
+    wrong, right = aligned(memory.text, words.wrong, text, words.right)
+    corrected = put_right(memory.text, wrong, right)
+    if corrected == memory.text:
+        return None
+    sentence = next((each for each in split(text) if right in each), text)
+    correction = Correction(right, memory.text[slice(*wrong)], sentence)
+    known = [m for m in derived(memory) if m.retracted_at is None and m.attribute != SUMMARY]
+    learned = tuple(_learn_again(correction, memory, corrected, known, now))
+    replaced = {item.replaces for item in learned}
+    gone = [m for m in known if m.id not in replaced and _repeats_error(correction, m, memory, corrected)]
+    return Revision((memory,), corrected, sentence, learned, tuple(m.id for m in gone))
 
-    "We go to the zoo on Friday, not on Thursday" is news to a dentist's appointment on Thursday.
-    """
-    named = frozenset(content_terms(parsed.sentence)).difference(terms(parsed.right), terms(parsed.wrong))
-    if not named or _FORMS["denies_alone"].match(parsed.sentence):
-        return statements
-    return [memory for memory in statements if named.intersection(terms(memory.text))]
+
+def _may_give_way(text: str, found: ReadCorrection, memory: Memory, now: datetime) -> bool:
+    """Whether the wrong words may be: a time takes the place of a time alone, an hour that of a bare number, too."""
+    is_number = memory.text[slice(*found.wrong)].isdecimal()
+    return is_number or _is_time(memory.text, found.wrong, memory.said_at) or not _is_time(text, found.right, now)
 
 
-def correct(
-    correction: Correction, statements: Sequence[Memory], derived: FindDerived, now: datetime
-) -> Revision | None:
-    """Correct the first statement that the correction fits, and all memories from its turns."""
-    for memory in _originals(statements, derived):
-        corrected = _correct_text(correction, memory, now)
-        if corrected and corrected != memory.text:
-            known = [m for m in derived(memory) if m.retracted_at is None and m.attribute != SUMMARY]
-            learned = tuple(_learn_again(correction, memory, corrected, known, now))
-            replaced = {item.replaces for item in learned}
-            wrong = [m for m in known if m.id not in replaced and _repeats_error(correction, m, memory, corrected)]
-            return Revision((memory,), corrected, correction.sentence, learned, tuple(m.id for m in wrong))
-    return None
+def _is_time(text: str, words: tuple[int, int], said_at: datetime | None) -> bool:
+    """Whether words of a text are a part of a time, or are in one."""
+    is_part = any(kind.fullmatch(text[slice(*words)]) for kind in _PARTS_OF_TIME)
+    return is_part or any(time.start < words[1] and words[0] < time.end for time in times_in(text, said_at))
 
 
 def _originals(statements: Sequence[Memory], derived: FindDerived) -> Iterator[Memory]:
-    """The statements, each once; a fact comes after the dialogue that it was learned from."""
+    """The statements, each once; in the place of a fact, the dialogue that it was learned from, if there is any."""
     seen: set[int] = set()
     for memory in statements:
         dialogue = [m for m in derived(memory) if m.store == "dialogue"] if memory.store in SEMANTIC else []
-        for each in (*dialogue, memory):
+        for each in dialogue or (memory,):
             if each.id not in seen and each.attribute != SUMMARY and each.retracted_at is None:
                 seen.add(each.id)
                 yield each
 
 
 def retract(
-    retraction: Correction, statements: Sequence[Memory], hits: Sequence[Hit], derived: FindDerived
+    text: str, what: str, statements: Sequence[Memory], hits: Sequence[Hit], derived: FindDerived
 ) -> Revision | None:
-    """Retract the last statement or, if the message names something, all statements and hits with those words."""
+    """Retract the last statement or, if the message names `what`, all statements and hits with those words."""
     targets = list(statements[:1])
-    if retraction.wrong:
-        named = frozenset(content_terms(retraction.wrong))
+    if what:
+        named = frozenset(content_terms(what))
         candidates = [*statements, *(hit.memory for hit in hits)]
         targets = [m for m in candidates if named and named <= frozenset(content_terms(f"{m.text} {m.key}"))]
         if len({m.turn_ids or m.id for m in targets}) > MOST_MEANT:
-            return Revision(tuple(targets), "", retraction.sentence)
+            return Revision(tuple(targets), "", text)
     related = {m.id: m for memory in targets for m in (memory, *derived(memory))}
     taken = tuple(m.id for m in related.values() if m.retracted_at is None and m.attribute != SUMMARY)
     old = tuple({m.id: m for m in targets}.values())
-    return Revision(old, "", retraction.sentence, retracted=taken) if taken else None
-
-
-def _correct_text(correction: Correction, memory: Memory, now: datetime) -> str:
-    """The corrected text of a memory; empty if the correction, said now, does not fit."""
-    right = correction.right
-    if correction.wrong:
-        wrong = _wrong_words(correction.wrong, memory)
-        if wrong is None:
-            return _replace_denied_time(correction, memory, now)
-        put = _without_repetition(right, wrong[0], memory)
-        return memory.text[: wrong.start()] + put + memory.text[wrong.end() :]
-    if _FORMS["clause"].match(right):
-        return _replace_sentence(right, memory)
-    return _replace_same_kind(right, memory)
-
-
-def _wrong_words(wrong: str, memory: Memory) -> re.Match[str] | None:
-    """Where a memory has the wrong words, or those of them before others that only say what it is about.
-
-    "March for the twins" is wrong in "Ana expects twins in March".
-    """
-    words, about = wrong.split(), frozenset(content_terms(memory.text))
-    for end in range(len(words), 0, -1):
-        named = rf"(?<!\w){re.escape(' '.join(words[:end]))}(?!\w)"
-        found = re.search(named, memory.text, re.IGNORECASE)
-        if found and about.issuperset(content_terms(" ".join(words[end:]))):
-            return found
-    return None
-
-
-def _replace_denied_time(correction: Correction, memory: Memory, now: datetime) -> str:
-    """The text with the right time in place of the one that the correction denies in other words; empty without it.
-
-    "Friday" is wrong in "My exam is on Friday" if that Friday is the 4th and the exam is on the 11th, not the 4th.
-    """
-    denied, right = denied_times(correction.sentence, now), stated_time(correction.right, now)
-    places = [time for time in times_in(memory.text, memory.said_at) if time.span in {each.span for each in denied}]
-    if right is None or len(places) != 1:
-        return ""
-    return memory.text[: places[0].start] + right.text + memory.text[places[0].end :]
-
-
-def _without_repetition(right: str, wrong: str, memory: Memory) -> str:
-    """The end of the right words that stands for the wrong ones, where what comes before it repeats the memory.
-
-    For "Ana arrives on Saturday, not on Friday" and a memory about Ana it is "on Saturday".
-    """
-    words, first = right.split(), wrong.split()[0].casefold()
-    alike = [place for place, word in enumerate(words) if word.casefold() == first]
-    start = alike[-1] if alike else max(0, len(words) - len(wrong.split()))
-    repeated = frozenset(content_terms(" ".join(words[:start]))) if start else frozenset[str]()
-    return " ".join(words[start:]) if repeated & frozenset(content_terms(memory.text)) else right
-
-
-def _replace_same_kind(right: str, memory: Memory) -> str:
-    """The text with the right words in place of the only words of their kind: a time, a number or a name.
-
-    Empty if they name what the text does not: "Ana's talk is at 12" says nothing of where a ship leaves from.
-    """
-    text, anchor = memory.text, memory.said_at
-    times = times_in(text, anchor)
-    for kind, part in product(_PARTS_OF_TIME, (right, _FORMS["before_time"].sub("", right))):
-        places = [m for m in kind.finditer(text) if any(t.start < m.end() and m.start() < t.end for t in times)]
-        if kind.fullmatch(part) and len(places) == 1:
-            return text[: places[0].start()] + part + text[places[0].end() :]
-    new = times_in(right, anchor)
-    if new and _is_about(text, new[0].text, right):
-        return text[: times[0].start] + new[0].text + text[times[0].end :] if len(times) == 1 else ""
-    for kind in (_NUMBER, _NAME):
-        value = kind.search(f" {right}")  # a name at the beginning is one here
-        places = [m for m in kind.finditer(text) if not any(t.start < m.end() and m.start() < t.end for t in times)]
-        if value and _is_about(text, value[0], right) and len(places) == 1:
-            return text[: places[0].start()] + value[0].strip() + text[places[0].end() :]
-    return ""
-
-
-def _is_about(text: str, value: str, right: str) -> bool:
-    """Whether the right words name nothing but a value and what the text names, too."""
-    return frozenset(content_terms(right)) <= frozenset(terms(f"{text} {value}"))
-
-
-def _replace_sentence(clause: str, memory: Memory) -> str:
-    """The text with a clause in place of its sentence about the same: the one of which it repeats the largest share.
-
-    All else that was told stays: "Lia can't have sesame. We go to the zoo on Sunday." keeps its first sentence.
-    """
-    shares = {sentence: _repeated_share(clause, sentence, memory) for sentence in split(memory.text)}
-    about = max(shares, key=lambda sentence: shares[sentence])
-    return memory.text.replace(about, f"{capitalise(clause)}.", 1) if shares[about] >= LEAST_REPEATED else ""
-
-
-def _repeated_share(clause: str, sentence: str, memory: Memory) -> float:
-    """The share of a sentence's terms that a clause repeats; 1 if both tell the same fact."""
-    if memory.said_at is not None:
-        stated = (facts(text, memory.speaker, memory.said_at) for text in (clause, sentence))
-        about, known = ({(fact.store, fact.attribute) for fact in each if fact.attribute} for each in stated)
-        if about & known:
-            return 1.0
-    told = frozenset(content_terms(sentence))
-    return len(told & frozenset(content_terms(clause))) / max(1, len(told))
+    return Revision(old, "", text, retracted=taken) if taken else None
 
 
 def _learn_again(
@@ -240,7 +200,7 @@ def _learn_again(
         yield LearnedMemory(right, quotes, replaces=next(same, None))
     gone, new = _changed_times(memory, corrected)
     for event in known:
-        text = _correct_text(correction, event, now) if event.store == "event" and not event.attribute else ""
+        text = correction.apply(event.text) if event.store == "event" and not event.attribute else ""
         if text:
             yield LearnedMemory(_draft(event, text, now), quotes, replaces=event.id)
         elif event.store == "event" and event.event in gone and len(new) == 1:
@@ -278,5 +238,5 @@ def _repeats_error(correction: Correction, known: Memory, memory: Memory, correc
     if known.store == "dialogue":
         return known.id != memory.id and contains(memory.text, known.text)
     gone = frozenset(terms(memory.text)) - frozenset(terms(corrected))
-    names_wrong = bool(correction.wrong) and contains(known.text, correction.wrong)
+    names_wrong = contains(known.text, correction.wrong)
     return names_wrong or not gone.isdisjoint(terms(known.text))

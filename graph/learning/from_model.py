@@ -23,11 +23,11 @@ from graph.models.tokens import UNKNOWN_CONTEXT, context_length, estimated_token
 from graph.replies.card import THE_USER
 from graph.understanding import acts
 from graph.understanding.markup import without_citations
-from graph.understanding.sentences import shorten, split
+from graph.understanding.sentences import LOWER_CASE_END, shorten, split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.learning_queue import SessionTurn
 from memory.bank.relations import YOU, name_user
-from memory.dates.expressions import TimeExpression
+from memory.dates.expressions import TimeExpression, read_date
 from memory.formatting import format_day
 from memory.search.quotes import contains
 from memory.search.tokens import content, words
@@ -128,7 +128,7 @@ class Excerpt:
         if len(words(item.words)) < LEAST_QUOTED or not content(item.words) or not is_said:
             return None
         for place, turn in self.turns:
-            sentence = next((each for each in split(turn.text) if contains(each, item.words)), item.words)
+            sentence = next((s for s in split(turn.text, LOWER_CASE_END) if contains(s, item.words)), item.words)
             if turn.role != "assistant" and contains(turn.text, item.words) and content(item.text) & content(sentence):
                 return Quote(place, item.words), turn, sentence
         return None
@@ -297,6 +297,9 @@ def _when(item: Item, turn: Turn, sentence: str) -> TimeExpression | None:
     stated = stated_time(item.words, turn.said_at) or (None if is_of_other else beside)
     told = stated_time(item.text, turn.said_at)
     if stated and told and told.text == stated.text and len(words(item.words)) < len(words(sentence)):
+        return told
+    # The model knows the month or the year that "1st feb" and "thursday 10th" leave open.
+    if stated and told and read_date(told.text) and told.span.start.day == stated.span.start.day:
         return told
     return stated or (of_both[0] if len(of_both) == 1 and of_both[0].sure else None)
 

@@ -11,8 +11,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from graph.language.patterns import by_word, load, phrasings
-from graph.learning.plain_facts import endings, facts
+from graph.learning.plain_facts import facts
 from graph.learning.summary import TermWeights, summary
+from graph.readers.agenda import plan_at
 from graph.state import CITATION
 from graph.understanding import acts
 from graph.understanding.question import proper_names
@@ -21,6 +22,8 @@ from graph.understanding.times import stated_time, times_in
 from memory.bank.learning_queue import SessionTurn
 from memory.bank.queries.listing import stands_alone
 from memory.dates.expressions import TimeExpression
+from memory.embedding import minilm
+from memory.search.tokens import content
 from memory.types import LearnedMemory, MemoryDraft, Quote, Turn, TurnDraft
 
 GIST = 3
@@ -76,7 +79,7 @@ def stated_facts(
     Those present are spoken to: "my father, Ida, laughs a lot" tells her of a father and does not make her one.
     """
     quotes = (Quote(place, sentence),)
-    ended = {fact.text: fact for fact in endings(sentence, speaker, said_at)}
+    ended = {fact.text: fact for fact in facts(sentence, speaker, said_at, ends=True)}
     yield from (LearnedMemory(fact, quotes, ends=True) for fact in ended.values())
     for fact in facts(sentence, speaker, said_at):
         is_present = fact.store == "relationship" and fact.relation is not None and fact.relation.tail in present
@@ -99,7 +102,7 @@ def events(sentence: str, text: str, speaker: str, said_at: datetime, place: int
     """The event that a sentence of a text tells, if it has a time or a feeling; one for each of several times."""
     if _FORMS["supposes_event"].search(sentence):
         return
-    clauses = _dated_clauses(sentence, said_at)
+    clauses = _dated_clauses(sentence, said_at) or _plans(sentence, said_at)
     parts: Iterable[tuple[str, TimeExpression | None]] = clauses or [(sentence, stated_time(sentence, said_at))]
     for part, when in parts:
         felt = emotion(part)
@@ -111,7 +114,7 @@ def events(sentence: str, text: str, speaker: str, said_at: datetime, place: int
 
 
 def _dated_clauses(sentence: str, said_at: datetime) -> Sequence[tuple[str, TimeExpression | None]]:
-    """The clauses of a sentence that names several times, each with its own; none if one cannot stand alone."""
+    """The clauses of a sentence that names several times, each with its own; none if one tells nothing alone."""
     times = [time for time in times_in(sentence, said_at) if time.sure and time.relation == "in"]
     starts, ends = [0], list[int]()
     for before, after in pairwise(times):
@@ -123,8 +126,23 @@ def _dated_clauses(sentence: str, said_at: datetime) -> Sequence[tuple[str, Time
         ends.append(joint.start())
         starts.append(joint.end())
     clauses = [sentence[start:end] for start, end in zip(starts, [*ends, len(sentence)], strict=True)]
-    alone = len(times) > 1 and all(stands_alone(clause, whole_message=True) for clause in clauses)
-    return list(zip(clauses, times, strict=True)) if alone else []
+    parts = list(zip(clauses, times, strict=True)) if len(times) > 1 else []
+    # "Mon, tue and thu I work" tells nothing of Monday alone.
+    alone = all(stands_alone(part, whole_message=True) and content(part.replace(t.text, " ")) for part, t in parts)
+    return parts if alone else []
+
+
+def _plans(sentence: str, said_at: datetime) -> list[tuple[str, TimeExpression | None]]:
+    """What is on at each day ahead that a sentence names beside other times, in its words with those for the day."""
+    times, parts = times_in(sentence, said_at), list[tuple[str, TimeExpression | None]]()
+    is_read = len(times) > 1 and minilm.reads(sentence)
+    for time in times if is_read else ():
+        if time.sure and time.relation == "in" and time.span.start > said_at:
+            first, last = plan_at(sentence, time.text, said_at.date(), said_at.date())
+            start, end = min(first, time.start), max(last, time.end)
+            if last and not any(start < other.end and other.start < end for other in times if other != time):
+                parts.append((sentence[start:end], time))
+    return parts
 
 
 def emotion(sentence: str) -> str:

@@ -158,9 +158,8 @@ class Learner(BackgroundThread):
         return f"Rules learned from {count} instead of the chat model: {self._notice}"
 
     def _learn_all(self) -> None:
-        with self.bank.kept_open():
-            done = learn_from_sessions(
-                self.bank, self._engine, self._model, stopped=self.ending.is_set, on_session=self._indexer.wake
-            )
+        done = learn_from_sessions(
+            self.bank, self._engine, self._model, stopped=self.ending.is_set, on_session=self._indexer.wake
+        )
         self._replaced += done.by_rules
         self._notice = done.notice or self._notice

@@ -34,16 +34,6 @@ CLOSE = 0.83
 _WORD = pattern(r"(?<=\bmy )[a-z]{5,}\b|\ba[a-z]{5,}(?= to\b)|(?<=\b(?:my|an|is) )[a-z]{5,}\b")
 
 
-def facts(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
-    """The facts that a statement says about its speaker; none from sentences that ask or are unsure."""
-    return _read(text, speaker, said_at, ends=False)
-
-
-def endings(text: str, speaker: str, said_at: datetime) -> Iterator[MemoryDraft]:
-    """The facts that a statement ends; `valid_from` is since when, if it says so."""
-    return _read(text, speaker, said_at, ends=True)
-
-
 def plain_words(sentence: str) -> str:
     """The sentence with its apostrophes restored, known words spelled right, and plain verbs for liking."""
     text = sentence.replace("’", "'").replace("`", "'")
@@ -55,7 +45,11 @@ def plain_words(sentence: str) -> str:
     return text
 
 
-def _read(text: str, speaker: str, said_at: datetime, *, ends: bool) -> Iterator[MemoryDraft]:
+def facts(text: str, speaker: str, said_at: datetime, *, ends: bool = False) -> Iterator[MemoryDraft]:
+    """The facts that a statement says about its speaker; none from sentences that ask or are unsure.
+
+    With `ends`, those that it ends; `valid_from` is since when, if it says so.
+    """
     among = [form for form in forms() if form.ends == ends]
     for sentence in split(_FORMS["goes_on"].sub(", ", text), LOWER_CASE_END):
         plain = plain_words(sentence[:LONGEST])
@@ -64,7 +58,7 @@ def _read(text: str, speaker: str, said_at: datetime, *, ends: bool) -> Iterator
             continue
         seen: set[str] = set()
         for form in among:
-            spoken = named if form.is_of_people else plain
+            spoken = named if form.kind.store == "relationship" or form.relation == "name" else plain
             for match in form.pattern.finditer(spoken):
                 if _is_unsure(spoken, match, form):
                     continue

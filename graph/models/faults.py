@@ -50,9 +50,15 @@ def to_error(fault: BaseException, *, partial: bool = False) -> MemoirError:
     """A fault to show to the user; it does not refer to the original, which may quote a key."""
     if isinstance(fault, MemoirError):
         return fault
-    status, name = http_status(fault), type(fault).__name__
-    said = _words(fault)[:500]
-    if exceeds_context(fault):
+    from langchain_core.exceptions import ContextOverflowError
+
+    code, body, name = getattr(fault, "status_code", 0), getattr(fault, "body", None), type(fault).__name__
+    status = code if isinstance(code, int) else 0
+    message = body.get("message") if isinstance(body, Mapping) else None
+    is_told = status and message and isinstance(message, str)
+    said = (f"the server answered {status}: {message}" if is_told else f"{name}: {fault}")[:500]
+    is_refused = status in (400, 413, 422, 500)
+    if isinstance(fault, ContextOverflowError) or (is_refused and _CONTEXT.search(str(fault))):
         length = _CONTEXT_LENGTH.search(said)
         told = int(length[1].replace(",", "")) if length else 0
         remedy = LONGER_CONTEXT[0].upper() + LONGER_CONTEXT[1:]
@@ -68,30 +74,7 @@ def to_error(fault: BaseException, *, partial: bool = False) -> MemoirError:
     return error
 
 
-def _words(fault: BaseException) -> str:
-    """What the server said of a fault, or else what its exception says."""
-    status, body = http_status(fault), getattr(fault, "body", None)
-    message = body.get("message") if isinstance(body, Mapping) else None
-    if status and isinstance(message, str) and message:
-        return f"the server answered {status}: {message}"
-    return f"{type(fault).__name__}: {fault}"
-
-
 def no_reply(what: str, remedy: str, *, partial: bool = False) -> str:
     """The message of a reply that is of no use, or of which only a part came."""
     happened = "'s reply broke off" if partial else " gave no usable reply"
     return f"The chat model{happened} ({redact_keys(what)}). {remedy}"
-
-
-def exceeds_context(fault: BaseException) -> bool:
-    """Whether a server refused a prompt because it is too long."""
-    from langchain_core.exceptions import ContextOverflowError
-
-    refused = http_status(fault) in (400, 413, 422, 500)
-    return isinstance(fault, ContextOverflowError) or (refused and _CONTEXT.search(str(fault)) is not None)
-
-
-def http_status(fault: BaseException) -> int:
-    """The HTTP status of a fault; 0 if it has none."""
-    status = getattr(fault, "status_code", None)
-    return status if isinstance(status, int) else 0

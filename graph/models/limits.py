@@ -57,18 +57,15 @@ def without_loop(text: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=256)  # with each piece of a reply, all its lines are looked at again
 def recites(text: str, instruction: str) -> bool:
     """Whether a text has a run of words of an instruction."""
-    return not _runs(text).isdisjoint(_instruction_runs(instruction))
+    return not _runs(text).isdisjoint(_runs(instruction))
 
 
+@lru_cache(maxsize=256)  # with each piece of a reply, all its lines are looked at again
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
     found = words(text)
     return frozenset(tuple(found[n : n + RUN]) for n in range(len(found) - RUN + 1))
-
-
-_instruction_runs = lru_cache(maxsize=16)(_runs)
 
 
 def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

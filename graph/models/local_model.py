@@ -128,6 +128,7 @@ class LocalWeights(ABC):
         try:
             with self._loading:
                 self._parts.clear()
+                gc.unfreeze()  # a page that was opened since has put it out of sight
                 gc.collect()
         finally:
             self.generating.release()

@@ -42,6 +42,11 @@ class ModelName:
     model: str = ""
     address: str = ""
 
+    @property
+    def place(self) -> str:
+        """Where it runs, as the screen names it: "file" is this process."""
+        return "file" if self.kind in ("hf", "gguf") else self.kind
+
 
 def is_named(name: str) -> bool:
     """Whether a name is other than "none"."""

@@ -44,8 +44,7 @@ def persist_interrupted(state: TurnState, bank: Bank) -> None:
     ask, message = state["ask"], state.get("message")
     if not ask.remember or "stored" in state:
         return
-    parsed = message.correction if message else None
-    revision = revise(parsed, ask, state.get("hits", ()), bank) if parsed else None
+    revision = revise(message, ask, state.get("hits", ()), bank) if message else None
     bank.remember(ask.persona.id, [*opening(ask), exchange(ask, message, None, revision)])
 
 

@@ -33,13 +33,13 @@ from graph.state import (
     drop,
 )
 from graph.understanding.acts import CRISIS, LOSS, is_marked
-from graph.understanding.parts import ABOUT_PERSONA, ABOUT_USER, WHO_ARE_YOU
-from graph.understanding.question import asks_of_persona, expected
+from graph.understanding.parts import ABOUT_PERSONA, ABOUT_USER, OUT_OF_REACH, WHO_ARE_YOU
+from graph.understanding.question import asks_of_persona, expected, names_something
 from graph.understanding.requests import parse_person
 from graph.understanding.sentences import capitalise, split
 from memory.bank.bank import Bank
 from memory.errors import MemoirError
-from memory.formatting import without_folders
+from memory.formatting import format_day, without_folders
 from memory.types import Hit
 
 PARAGRAPH_BREAK = "\n\n"
@@ -52,8 +52,8 @@ async def read(state: TurnState, runtime: Runtime) -> TurnState:
     if services.settings.reader == "none":
         return {"reading": Reading(""), "trace": (TraceLine("read", "no reader"),)}
     reader_input = ReaderInput(ask, message, state.get("window", ()), state.get("hits", ()), services)
-    parsed = message.correction if ask.remember else None
-    revision = await asyncio.to_thread(revise, parsed, ask, reader_input.hits, services.bank) if parsed else None
+    hits = reader_input.hits
+    revision = await asyncio.to_thread(revise, message, ask, hits, services.bank) if ask.remember else None
     if talks(reader_input):
         try:
             output = await _spoken(reader_input, revision, write)
@@ -175,7 +175,13 @@ async def _answered_each(reader_input: ReaderInput) -> ReaderOutput:
 
 
 def _small_talk(ask: Ask, message: Message, bank: Bank) -> Reading:
-    """The reply to small talk; who the persona or the user is, it says by the persona's life or the user's name."""
+    """The reply to small talk; who the persona or the user is, it says by the persona's life or the user's name.
+
+    No program knows what is outside, but which day it is.
+    """
+    asked = message.question.text
+    if message.small_talk == OUT_OF_REACH and expected(asked) == "time" and not names_something(asked):
+        return Reading(f"It is {ask.as_of:%A}, {format_day(ask.as_of)}, {ask.as_of:%H:%M}.")
     of_somebody = {WHO_ARE_YOU: introduce_self, ABOUT_USER: name_of_user}.get(message.small_talk)
     own = of_somebody(ask, bank) if of_somebody else None
     return own or Reading(reply(SMALL_TALK[message.small_talk], ask, bank))

@@ -52,9 +52,7 @@ def compose(
         return replace(reading, notes=tuple(notes), abstained=True, reason=reason)
     if question.only_time:
         return quote_all(question, notes, asked_at)
-    stated = _statements(question, notes, asked_at)
-    text = "\n".join(f"{statement} [{number}]" for number, (_, statement) in enumerate(stated, 1))
-    return Reading(text, tuple(notes), citations_of([note for note, _ in stated]))
+    return _quoting(_statements(question, notes, asked_at), notes)
 
 
 def quote_all(question: Question, notes: Sequence[Note], asked_at: datetime) -> Reading:
@@ -65,23 +63,25 @@ def quote_all(question: Question, notes: Sequence[Note], asked_at: datetime) -> 
         left = room - len(frame.split()) - 1  # its number
         if kept and left < LEAST_WORDS:
             break
-        cut = clip(note.quote, question, min(left, FURTHER_WORDS) if kept else max(left, LEAST_WORDS))
+        cut = clip(note, question, min(left, FURTHER_WORDS) if kept else max(left, LEAST_WORDS))
         kept.append((note, frame, cut))
         room = left - len(cut.split())
     return _quoting(kept, notes)
 
 
-def _statements(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[tuple[Note, str]]:
+def _statements(question: Question, notes: Sequence[Note], asked_at: datetime) -> list[Quoted]:
     """The best answer in a sentence, and beside it, of what others said, the next."""
-    answering, best = [note for note in notes if answers(note)], current_note(question, notes)
-    stated = [(best, state(question, best, asked_at))]
+    best = current_note(question, notes)
+    stated = [(best, state(question, best, asked_at), "")]
     if question.expects in ("yes or no", "time", "ago") or best.by_user or best.by_persona:
         return stated
-    alike = (note for note in answering if note.sure >= SURE and note.relevance >= NEAR * best.relevance)
+    alike = (n for n in notes if answers(n) and n.sure >= SURE and n.relevance >= NEAR * best.relevance)
     other = next((note for note in alike if not is_same_claim(note, best)), None)
-    if other is None:
-        return stated
-    return [*stated, (other, f"{frame_of(other, asked_at)}“{clip(other.quote, None, FURTHER_WORDS)}”")]
+    return [*stated, _quote(other, question, asked_at)] if other else stated
+
+
+def _quote(note: Note, question: Question, asked_at: datetime) -> Quoted:
+    return note, frame_of(note, asked_at), clip(note, question, FURTHER_WORDS)
 
 
 def is_same_claim(note: Note, other: Note) -> bool:
@@ -113,7 +113,7 @@ def _as_line(note: Note, question: Question, asked_at: datetime) -> Quoted:
     if note.memory.relation is not None:
         fact = state_fact(note.memory, asked_at)
         return note, fact or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
-    return note, frame_of(note, asked_at), clip(note.quote, question, FURTHER_WORDS)
+    return _quote(note, question, asked_at)
 
 
 def compare(
@@ -135,13 +135,13 @@ def compare(
     quoted: list[Quoted] = []
     for note, (question, _) in zip(best, sides, strict=True):
         frame = frame_of(note, asked_at)
-        quoted.append((note, frame, clip(note.quote, question, max(room - len(frame.split()) - 1, LEAST_WORDS))))
+        quoted.append((note, frame, clip(note, question, max(room - len(frame.split()) - 1, LEAST_WORDS))))
     return _quoting(quoted, best, statement)
 
 
 def derive(statement: str, question: Question, note: Note, asked_at: datetime) -> Reading:
     """A statement that was counted from a note, and the note below it."""
-    return _quoting([(note, frame_of(note, asked_at), clip(note.quote, question, FURTHER_WORDS))], [note], statement)
+    return _quoting([_quote(note, question, asked_at)], [note], statement)
 
 
 def _quoting(quoted: Sequence[Quoted], notes: Sequence[Note], first: str = "") -> Reading:
@@ -179,7 +179,7 @@ def _why_not(question: Question, notes: Sequence[Note], reason: Reason, known: T
         return f"My memories run from {format_day(known.start)} to {format_day(known.end)}."
     if reason == "premise contradicted":
         best = max((note for note in notes if note.of_other), key=lambda note: note.relevance)
-        quote = clip(best.quote, question, MAX_WORDS // 2)
+        quote = clip(best, question, MAX_WORDS // 2)
         origin = "is about someone else" if best.by_user else f"was said by {best.memory.speaker}"
         return f"The closest thing I remember {origin}: “{quote}”"
     if question.unknown_names:

@@ -219,8 +219,11 @@ def _age(told: Note, told_on: date, asked_at: datetime, window: Sequence[TimeExp
         return None
     span = window[0].span if window else TimeSpan(asked_at, asked_at + timedelta(days=1))
     days = span.start.date(), (span.end - timedelta(microseconds=1)).date()
-    named = told.dates[0].span.start.date() if len(told.dates) == 1 and told.dates[0].sure else None
-    ages = intervals.ages_on(days, age, told.quote, told_on, named)
+    # "he's 11. ann turns 2 in may" tells the birthday of another.
+    own = next((part for part in told.quote.split(". ") if told.words.rstrip(".") in part), told.quote)
+    dates = [time for time in told.dates if time.text in own]
+    named = dates[0].span.start.date() if len(dates) == 1 and dates[0].sure else None
+    ages = intervals.ages_on(days, age, own, told_on, named)
     if not ages or len(ages) > MOST_AGES or (not window and age in ages):
         return None
     return " or ".join(map(str, ages))

@@ -16,7 +16,6 @@ from graph.state import SUFFICIENT, USER, Note
 from graph.understanding.parts import tells
 from graph.understanding.question import Question, asks_of_persona
 from graph.understanding.sentences import spans, split
-from graph.understanding.times import times_in
 from memory.embedding import minilm
 from memory.search.tokens import terms
 from memory.types import SEMANTIC, SUMMARY, Hit, Memory, Role, Turn
@@ -86,7 +85,6 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
             hit.memory,
             quote,
             reading.answers,
-            times_in(quote, hit.memory.said_at),
             of_other=of_kin or _is_of_other(hit.memory, quote, subjects) or (of_persona and not own),
             words=line.text[slice(*reading.span)],
             sure=reading.sure,
@@ -118,16 +116,8 @@ def _notes_unread(question: Question, evidence: Evidence) -> tuple[Note, ...]:
         memory, scores = hit.memory, hit.scores
         knows_letters = scores.get("meaning", 1.0) > 0  # what was handed in, or another system found, has cosines alone
         is_alike = scores.get("dense", 0.0) >= ALIKE if knows_letters else scores["fused"] > 0
-        quote = _passage(memory.text, question)
-        note = Note(
-            memory,
-            quote,
-            SUFFICIENT if is_alike else 0.0,
-            times_in(quote, memory.said_at),
-            by_user=is_user(memory, evidence.origins),
-            scores=scores,
-        )
-        notes.append(note)
+        relevance, by_user = SUFFICIENT if is_alike else 0.0, is_user(memory, evidence.origins)
+        notes.append(Note(memory, _passage(memory.text, question), relevance, by_user=by_user, scores=scores))
     return tuple(sorted(notes, key=lambda note: note.relevance == 0.0))
 
 
@@ -136,13 +126,9 @@ def notes_about(topic: Collection[str], hits: Sequence[Hit], origins: Origins) -
     told: dict[object, Note] = {}
     for hit in sorted(hits, key=lambda hit: hit.memory.store != "dialogue"):
         memory = hit.memory
-        if (
-            tells(memory.text)
-            and not _is_of(memory, origins, "assistant")
-            and not set(topic).isdisjoint(terms(memory.text))
-        ):
-            times = times_in(memory.text, memory.said_at)
-            note = Note(memory, memory.text, SUFFICIENT, times, by_user=is_user(memory, origins), scores=hit.scores)
+        is_told = tells(memory.text) and not _is_of(memory, origins, "assistant")
+        if is_told and not set(topic).isdisjoint(terms(memory.text)):
+            note = Note(memory, memory.text, SUFFICIENT, by_user=is_user(memory, origins), scores=hit.scores)
             told.setdefault(memory.turn_ids or memory.id, note)
     return tuple(sorted(told.values(), key=lambda note: str(note.memory.said_at or ""))[:NOTES])
 
@@ -195,8 +181,7 @@ def _first_note(hit: Hit) -> Note:
     # A summary is quoted whole.
     sentences = [memory.text] if memory.attribute == SUMMARY else split(memory.text)
     stating = next(filter(tells, sentences), "")
-    quote = stating or memory.text
-    return Note(memory, quote, SUFFICIENT if stating else 0.0, times_in(quote, memory.said_at), scores=hit.scores)
+    return Note(memory, stating or memory.text, SUFFICIENT if stating else 0.0, scores=hit.scores)
 
 
 def _passage(text: str, question: Question) -> str:

@@ -6,15 +6,17 @@ Whether a plan still holds is read from what was told after it: "Porto is off", 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from typing import NamedTuple
 
 from graph.language.facts import FACTS, kind_of
 from graph.language.patterns import phrasings
+from graph.readers.agenda import what_is_on
 from graph.readers.line_reader import Line
 from graph.replies.facts import cite_all, fact_to_user
 from graph.replies.second_person import said_to_user
 from graph.state import USER, Ask, Reading, Services
 from graph.understanding.parts import tells
-from graph.understanding.requests import Recap, asked_reminder, without_time
+from graph.understanding.requests import Recap
 from graph.understanding.sentences import capitalise, shorten, split
 from graph.understanding.times import day_said, describe_ahead, times_in
 from memory import read_table
@@ -64,9 +66,19 @@ LOOKED_AT, READ = 50, 2
 """Lines nearest in meaning to a plan among which those told after it are looked for, and how many of these are read: of
 more, one ended most plans in the end, and what ends one is mostly the nearest."""
 
+RIVALS = 12
+"""Other plans, the next ones, that a line is compared with that may end one."""
+
 HOLDS = 0.4
 """Probability below which a line ends a plan: of the lines held out that leave one, and of those that end another, 1 %
 are below."""
+
+
+class Plan(NamedTuple):
+    """A memory of what is ahead, and its words for what is on then."""
+
+    memory: Memory
+    words: str
 
 
 def recap(kind: Recap, ask: Ask, services: Services) -> Reading:
@@ -85,8 +97,8 @@ def recap(kind: Recap, ask: Ask, services: Services) -> Reading:
         told, head = list(_state_facts(facts[:MOST_FACTS])), "These are the ones I know of:"
     elif kind == "about me":
         facts, plans = facts[:MOST_FACTS], list(islice(ahead(ask.persona.id, ask.as_of, services), MOST_PLANS))
-        few = _repeat_lines(lines, [*known, *plans]) if len(facts) < FEW_FACTS else ()
-        told = [*_state_facts(facts), *((plan, say_plan(plan, ask.as_of)) for plan in plans), *few]
+        few = _repeat_lines(lines, [*known, *(plan.memory for plan in plans)]) if len(facts) < FEW_FACTS else ()
+        told = [*_state_facts(facts), *((plan.memory, say_plan(plan, ask.as_of)) for plan in plans), *few]
     else:
         turns = {turn for line in lines for turn in line.turn_ids}
         of_then = [fact for fact in facts if turns.intersection(fact.turn_ids)]
@@ -114,13 +126,12 @@ def lines_of_recap(kind: Recap, ask: Ask, bank: Bank) -> list[Memory]:
     return told[-{"just": 1, "about me": FEW_FACTS}.get(kind, MOST_LINES) :]
 
 
-def say_plan(plan: Memory, now: datetime) -> str:
+def say_plan(plan: Plan, now: datetime) -> str:
     """What is ahead as it is said to the user, after its day: "Saturday: You see the dentist."; of others, quoted."""
-    named = (text for text in split(plan.text) if any(t.span == plan.event for t in times_in(text, plan.said_at)))
-    text = next(named, plan.text)
-    said = said_to_user(asked_reminder(text, plan.said_at) or without_time(text, plan.said_at))
-    day = f"{capitalise(describe_ahead(plan.event, now))}: " if plan.event else ""
-    return f"{day}{clip(said)}" if plan.speaker == USER and day and said else f"{day}“{clip(plan.text)}”"
+    memory = plan.memory
+    said = said_to_user(plan.words)
+    day = f"{capitalise(describe_ahead(memory.event, now))}: " if memory.event else ""
+    return f"{day}{clip(said)}" if memory.speaker == USER and day and said else f"{day}“{clip(memory.text)}”"
 
 
 def _head(kind: Recap, ask: Ask, lines: Sequence[Memory]) -> str:
@@ -164,7 +175,7 @@ def asks_of_plans(question: str, window: Sequence[TimeExpression], ask: Ask) -> 
     return is_ahead and not (ask.handed_in or ask.only_found or phrasings("question")["what_happened"].search(question))
 
 
-def of_times(window: Sequence[TimeExpression], ask: Ask, services: Services) -> list[Memory]:
+def of_times(window: Sequence[TimeExpression], ask: Ask, services: Services) -> list[Plan]:
     """The plans that hold and are of the times asked about."""
 
     def is_then(event: TimeSpan) -> bool:
@@ -173,16 +184,16 @@ def of_times(window: Sequence[TimeExpression], ask: Ask, services: Services) -> 
 
     told = upcoming(services.bank, ask.persona.id, ask.as_of, OF_TIMES)
     of_then = [memory for memory in told if memory.event and is_then(memory.event)][:LISTED]
-    return list(holding(of_then, ask.persona.id, ask.as_of, services))
+    return list(holding(of_then, told, ask.persona.id, ask.as_of, services))
 
 
-def list_plans(planned: Sequence[Memory], ask: Ask, first: str = "") -> Reading:
+def list_plans(planned: Sequence[Plan], ask: Ask, first: str = "") -> Reading:
     """The plans after a first line, each with its day and its source."""
-    return cite_all([(memory, say_plan(memory, ask.as_of)) for memory in planned], first, "\n")
+    return cite_all([(plan.memory, say_plan(plan, ask.as_of)) for plan in planned], first, "\n")
 
 
 def whats_on(
-    planned: Sequence[Memory], told: Iterable[Memory], window: Sequence[TimeExpression], ask: Ask, services: Services
+    planned: Sequence[Plan], told: Iterable[Memory], window: Sequence[TimeExpression], ask: Ask, services: Services
 ) -> Reading | None:
     """What is on at the times asked about: the plans of then, or else the next one.
 
@@ -197,18 +208,38 @@ def whats_on(
     return list_plans(following, ask, NOTHING_THEN) if following else None
 
 
-def ahead(persona_id: int, as_of: datetime, services: Services) -> Iterator[Memory]:
+def ahead(persona_id: int, as_of: datetime, services: Services) -> Iterator[Plan]:
     """What was told of the days after a moment and still holds, the next first."""
-    yield from holding(upcoming(services.bank, persona_id, as_of, MOST_AHEAD), persona_id, as_of, services)
+    plans = upcoming(services.bank, persona_id, as_of, MOST_AHEAD)
+    yield from holding(plans, plans, persona_id, as_of, services)
 
 
-def holding(plans: Sequence[Memory], persona_id: int, as_of: datetime, services: Services) -> Iterator[Memory]:
-    """The plans that nothing which the same person told later has ended or moved, by the trained reader."""
+def holding(
+    told: Sequence[Memory], known: Sequence[Memory], persona_id: int, as_of: datetime, services: Services
+) -> Iterator[Plan]:
+    """The plans that nothing which the same person told later has ended or moved, by the trained reader.
+
+    A line ends one of the `known` plans at most: the one of which it says so most surely.
+    """
     settings = SearchSettings(k=LOOKED_AT, dense_weight=1.0)
-    for plan, view in zip(plans, services.searcher.views([plan.text for plan in plans]), strict=True):
+
+    def holds(plan: Memory, lines: Sequence[Memory]) -> list[float]:
+        read = [Line(memory.text, USER, memory.said_at and memory.said_at.date()) for memory in lines]
+        return [found.holds for found in services.line_reader.read(plan.text, as_of.date(), read)]
+
+    for plan, view in zip(told, services.searcher.views([plan.text for plan in told]), strict=True):
+        if not (words := what_is_on(plan, as_of.date())):
+            continue
         near = services.searcher.search(persona_id, [view], as_of, settings)
-        told = (hit.memory for hit in near if hit.memory.store == "dialogue" and hit.memory.speaker == plan.speaker)
-        later = [memory for memory in told if memory.said_at and plan.said_at and memory.said_at > plan.said_at]
-        lines = [Line(memory.text, USER, memory.said_at and memory.said_at.date()) for memory in later[:READ]]
-        if all(found.holds >= HOLDS for found in services.line_reader.read(plan.text, as_of.date(), lines)):
-            yield plan
+        lines = (hit.memory for hit in near if hit.memory.store == "dialogue" and hit.memory.speaker == plan.speaker)
+        later = list(islice((memory for memory in lines if _is_before(plan, memory)), READ))
+        others = [other for other in known[:RIVALS] if not {*plan.turn_ids}.intersection(other.turn_ids)]
+        if not any(
+            sure < HOLDS and all(holds(other, [line])[0] >= sure for other in others if _is_before(other, line))
+            for line, sure in zip(later, holds(plan, later), strict=True)
+        ):
+            yield Plan(plan, words)
+
+
+def _is_before(plan: Memory, line: Memory) -> bool:
+    return plan.said_at is not None and line.said_at is not None and plan.said_at < line.said_at

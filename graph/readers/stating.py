@@ -3,8 +3,8 @@
 Of one thing something may have been told earlier and later: it is asked what holds now, or what held before it changed.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from graph.language.patterns import phrasings
@@ -15,7 +15,7 @@ from graph.replies.second_person import second_person
 from graph.state import SUFFICIENT, Note
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import as_sentence, capitalise
-from graph.understanding.times import DAY, day_happened
+from graph.understanding.times import DAY, Occurrence, day_happened, when_happened
 from memory.dates.expressions import describe_span
 from memory.formatting import format_day
 from memory.search.tokens import terms
@@ -110,7 +110,7 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
         start = f"{value} {frame_of(note, asked_at)}".strip()
         room = MAX_WORDS - len(start.split()) - 1
         is_short = len(note.memory.text.split()) <= room
-        words = note.memory.text if is_short else clip(note.quote, question, room)
+        words = note.memory.text if is_short else clip(note, question, room)
         # A fact is worded by whoever learned it, and no quotation.
         return f"{start} {words.rstrip('.')}." if note.memory.relation else f"{start} “{words}”".strip()
     told = _told_me(note, asked_at)
@@ -119,7 +119,7 @@ def state(question: Question, note: Note, asked_at: datetime) -> str:
     said_back = second_person(note.quote) if _ANSWERS["of_oneself"].match(note.quote) else ""
     if said_back:
         return f"{value} {as_sentence(said_back)} {told}.".strip()
-    return f"{value} {told}: “{clip(note.quote, question, MAX_WORDS - 8)}”".strip()
+    return f"{value} {told}: “{clip(note, question, MAX_WORDS - 8)}”".strip()
 
 
 def _says_all(question: Question, fact: str) -> bool:
@@ -157,14 +157,13 @@ def frame_of(note: Note, asked_at: datetime) -> str:
 
 def _when(question: Question, note: Note, asked_at: datetime) -> str:
     """When it happened, or how long ago; the day it was told if it names no time."""
-    within = tuple(time for time in note.dates if time.text in note.words or note.words in time.text)
-    named = replace(note, dates=within or note.dates)
-    if says_change(note) and len(named.dates) == 1 and named.dates[0].text.endswith(f"to {note.words}"):
+    dates = [time for time in note.dates if time.text in note.words or note.words in time.text] or note.dates
+    occurrence = when_happened(note.memory, dates)
+    if says_change(note) and len(dates) == 1 and dates[0].text.endswith(f"to {note.words}"):
         # "It moved from 4 May to 1 June" names no stretch of time.
-        end = named.dates[0].span.end
-        last = TimeSpan(end - DAY, end)
-        named = replace(named, memory=replace(note.memory, event=last), dates=(replace(named.dates[0], span=last),))
-    occurrence, day = named.occurrence, day_happened(note.memory, named.occurrence, asked_at.tzinfo)
+        end = dates[0].span.end
+        occurrence = Occurrence(TimeSpan(end - DAY, end), sure=True)
+    day = day_happened(note.memory, occurrence, asked_at.tzinfo)
     is_day = occurrence is None or occurrence.span.end - occurrence.span.start >= DAY
     hour = _ANSWERS["hour"].search(note.words) or _ANSWERS["hour"].search(note.quote) if is_day else None
     if hour is not None and _QUESTION["for_hour"].search(question.text):
@@ -180,16 +179,24 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
     return f"{capitalise(when)}{at}." if occurrence.sure else f"Perhaps {when}."
 
 
-def clip(quote: str, question: Question | None, room: int) -> str:
-    """The `room` words of a quote that contain most of the question's terms; cuts are marked."""
-    words = quote.split()
+def clip(note: Note, question: Question, room: int) -> str:
+    """The `room` words of a note's quote that contain the words that answer, and most of the question's terms.
+
+    Cuts are marked.
+    """
+    words = list(re.finditer(r"\S+", note.quote))
     if len(words) <= room:
-        return quote
-    asked = question.weights if question is not None else {}
-    worth = [max((asked.get(t, 0.0) for t in terms(w)), default=0.0) for w in words]
-    best = max(range(len(words) - room + 1), key=lambda i: sum(worth[i : i + room]))
-    cut = " ".join(words[best : best + room])
-    return f"{'…' if best else ''}{cut}{'…' if best + room < len(words) else ''}"
+        return note.quote
+    start = note.quote.find(note.words) if note.words else len(note.quote)
+    weights = question.weights
+    worth = [
+        max((weights.get(term, 0.0) for term in terms(word[0])), default=0.0)
+        + (1 + sum(weights.values())) * (start < word.end() and word.start() < start + len(note.words))
+        for word in words
+    ]
+    first = max(range(len(words) - room + 1), key=lambda n: sum(worth[n : n + room]))
+    cut = " ".join(word[0] for word in words[first : first + room])
+    return f"{'…' if first else ''}{cut}{'…' if first + room < len(words) else ''}"
 
 
 def _told_me(note: Note, asked_at: datetime) -> str:

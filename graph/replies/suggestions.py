@@ -26,8 +26,8 @@ FACT_STORES: tuple[Store, ...] = ("profile", "relationship")
 ALWAYS = ("What can you do?", "Who are you?")
 """What any persona can be asked."""
 
-_TOPIC = re.compile(r"(?<=[a-z,] )(?!I\b)[A-Z][\w-]+(?: [A-Z][\w-]+)*")
-"""Words with a capital letter inside a sentence."""
+_TOPIC = re.compile(r"(?<=[a-z,] )[A-Z][\w-]*[a-z][\w-]+(?: [A-Z][\w-]+)*")
+"""Words with a capital letter inside a sentence, but for what is shouted and for abbreviations ("Rd")."""
 
 
 def suggest_questions(bank: Bank, persona: Persona) -> list[str]:
@@ -66,7 +66,8 @@ def _about_topics(lines: Sequence[Memory]) -> Iterator[str]:
         named = any(speaker.startswith(part) for speaker in speakers for part in parts)
         within = any(topic in other or other in topic for other in chosen)
         is_time = find_times(f"on {topic}", ANY_DAY) or find_times(f"in {topic}", ANY_DAY)
-        if named or within or is_time or not in_lower_case.isdisjoint(parts):
+        has_digits = any(map(str.isdigit, topic))  # of a password or a number plate, more likely than of a name
+        if named or within or is_time or has_digits or not in_lower_case.isdisjoint(parts):
             continue
         chosen.append(topic)
         who = spoken[topic].most_common(1)[0][0]

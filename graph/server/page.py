@@ -16,11 +16,15 @@ from typing import Any, NoReturn
 from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.dependencies import models
 from gradio import processing_utils, routes
 from gradio.block_function import BlockFunction
 from gradio.blocks import Block
 from gradio.context import Context
+from gradio.data_classes import PredictBodyInternal
+from gradio.queueing import Event, Queue
+from gradio.server_messages import EventMessage, ProcessCompletedMessage
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -39,8 +43,11 @@ POLL = 0.05
 """Seconds between two looks into the queue of a page. Gradio looks a thousand times a second, for each page that is
 open, in the one thread that all share."""
 
+LINGER, CROSSING = 3.0, 0.5
+"""Seconds that a stream outlives its last event, and for which the answer to an event is held back after its end.
+Not longer: a browser has six connections to a server, of which each open page holds two meanwhile."""
+
 _PAGE: ContextVar[gr.Blocks] = ContextVar("page")
-_SEPARATOR = "<gradio-sep>"
 
 
 class Page(gr.Blocks):
@@ -115,10 +122,59 @@ def mount_page(page: gr.Blocks, uploads: Path, most_upload_bytes: int) -> FastAP
     page.has_launched = True
     page.max_threads = MAX_THREADS  # else all pages share the forty of the process, first come, first served
     page._queue.sleep_when_free = page._queue.progress_update_sleep_when_free = POLL
+    LingeringStreams(page._queue)
     return_json(page)
     (mount,) = (route for route in app.routes if isinstance(route, Mount))
     mount.app.uploaded_file_dir = str(uploads)  # type: ignore[attr-defined]  # Gradio's app
     return app
+
+
+class LingeringStreams:
+    """The streams that tell pages of their events; one that never runs, `held`, keeps each open after the last.
+
+    Gradio ends it with that, and the page opens another with its next event. If the word of the end and an event cross
+    on the way, the page opens none and never hears of it: a page that was just opened stayed empty.
+    """
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue, self._push, self._send, self._held = queue, queue.push, queue.send_message, secrets.token_hex(16)
+        self._pending, self._endings = queue.pending_event_ids_session, dict[str, asyncio.TimerHandle]()
+        queue.push, queue.send_message = self.push, self.send_message  # type: ignore[method-assign, assignment]
+
+    async def push(self, body: PredictBodyInternal, request: Request, username: str | None) -> Any:  # noqa: ANN401
+        """Put an event into the queue; the page is told so once it knows whether its stream is open."""
+        session = body.session_hash if request.url.path.endswith("/queue/join") else None
+        if session is not None:
+            self._pending.setdefault(session, set()).add(self._held)
+        pushed = await self._push(body, request, username)
+        if session is not None and (ending := self._endings.get(session)):
+            ended = asyncio.get_running_loop().time() - ending.when()
+            await asyncio.sleep(CROSSING - ended if ended >= 0 else 0)
+        return pushed
+
+    def send_message(self, event: Event, message: EventMessage) -> None:
+        """Tell a page of an event; the last begins the end of the stream."""
+        self._send(event, message)
+        session = event.session_hash
+        if isinstance(message, ProcessCompletedMessage) and self._held in self._pending.get(session, ()):
+            if earlier := self._endings.get(session):
+                earlier.cancel()
+            self._endings[session] = asyncio.get_running_loop().call_later(LINGER, self._end, session)
+
+    def _end(self, session: str) -> None:
+        messages = self._queue.pending_messages_per_session.get(session)
+        # What is done is pending until the page has heard of it, but is held by the queue no more.
+        if messages is None or not self._queue.event_ids_to_events.keys().isdisjoint(self._pending.get(session, ())):
+            del self._endings[session]
+        else:
+            messages.put_nowait(ProcessCompletedMessage(output={}, success=True, event_id=self._held))
+
+
+def close_page(page: gr.Blocks) -> None:
+    """Let go of a page: Gradio's queue would go on for ever, and FastAPI would remember its functions."""
+    page._queue.close()  # type: ignore[no-untyped-call]
+    for kind in ("gen", "async_gen", "coroutine"):
+        getattr(models, f"_is_{kind}_callable_cached").cache_clear()
 
 
 async def _fetch_nothing(url: str) -> NoReturn:
@@ -150,8 +206,7 @@ class _BuildContext(threading.local):
     answers another user, becomes a part of that page.
     """
 
-    root_block = block = None
-    id, token = Context.id, Context.token
+    root_block, block, id, token = None, None, Context.id, Context.token
 
 
 def isolate_pages() -> None:
@@ -183,7 +238,7 @@ async def _cancel_own(task_ids: set[str]) -> list[str]:
     Gradio's own function goes by what the request names alone, and cancels events of other pages, too.
     """
     own = _PAGE.get()._queue.event_ids_to_events
-    named = [(task, *task.get_name().partition(_SEPARATOR)[::2]) for task in asyncio.all_tasks()]
+    named = [(task, *task.get_name().partition("<gradio-sep>")[::2]) for task in asyncio.all_tasks()]
     chosen = {event_id: task for task, task_id, event_id in named if task_id in task_ids and event_id in own}
     for task in chosen.values():
         task.cancel()

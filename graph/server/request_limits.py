@@ -188,20 +188,19 @@ class FileLimits:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse other files and further uploads; pass on everything else."""
         path = str(scope["path"])
+        refused: PlainTextResponse | None = None
         if not _is_used(path):
-            await PlainTextResponse("Not found.", 404)(scope, receive, send)
+            refused = PlainTextResponse("Not found.", 404)
         elif path.startswith(FILE) and not self._serves(path.removeprefix(FILE)):
-            await PlainTextResponse("This file is not available.", 403)(scope, receive, send)
-        elif path.startswith(UPLOAD) and (full := self._is_full(int(Headers(scope=scope).get("content-length", 0)))):
-            await PlainTextResponse(full, 507)(scope, receive, send)
+            refused = PlainTextResponse("This file is not available.", 403)
         elif path.startswith(UPLOAD):
-            left, refusal = self.most_uploads - self._waiting(), REFUSALS["too_many_uploads"].format(self.most_uploads)
-            if left > 0:
-                await self.app(scope, _limit_parts(scope, receive, left, refusal), send)
-                return
-            await PlainTextResponse(refusal, 413)(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
+            left, too_many = self.most_uploads - self._waiting(), REFUSALS["too_many_uploads"].format(self.most_uploads)
+            if full := self._is_full(int(Headers(scope=scope).get("content-length", 0))):
+                refused = PlainTextResponse(full, 507)
+            elif left <= 0:
+                refused = PlainTextResponse(too_many, 413)
+            receive = _limit_parts(scope, receive, left, too_many)
+        await (refused or self.app)(scope, receive, send)
 
     def _serves(self, asked: str) -> bool:
         if "\0" in asked or not asked.startswith("=/"):

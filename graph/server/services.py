@@ -1,10 +1,9 @@
 """Build what a page needs: the chat model, which all users share, and the services and threads of one bank."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from langchain_core.language_models import BaseChatModel
 
 from graph.learning.learner import Learner
 from graph.models.registry import chat_model_or_none
@@ -16,9 +15,6 @@ from memory.embedding.embedder import shared
 from memory.search.indexer import Indexer
 from memory.search.searcher import Searcher
 from memory.types import NO_QUOTA, Quota
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 
 @dataclass(frozen=True, slots=True)

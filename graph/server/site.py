@@ -252,11 +252,9 @@ def _check_bank(settings: Settings, users: Users) -> None:
     """Fail before anything is served, not when the first page is opened."""
     if settings.auth and settings.demo:
         raise MemoirError("A demo has no logins. Leave out either --auth (MEMOIR_AUTH) or --demo (MEMOIR_DEMO).")
-    if settings.demo:
-        return
-    if not settings.auth:
+    if not settings.auth and not settings.demo:
         import_sample(Bank(settings.bank_path))
-    elif not users.all():
+    elif settings.auth and not users.all():
         raise MemoirError("There are no users yet. Add one first: python -m memory user add NAME")
 
 

@@ -24,7 +24,7 @@ from graph.tab.running import Running
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError
 from memory.search.indexer import Indexer
-from memory.tab.parts import UNCHANGED, Update
+from memory.tab.parts import UNCHANGED, Update, hint
 
 MOST_RUNNING = 4
 """Answers that are written at once, of all chats."""
@@ -126,9 +126,9 @@ class Answering:
             ask, bubbles, unanswered = await to_thread(self._begin, running, as_of, remember=not forgetful)
             assistant = self.assistant.reading_with(model, chosen, quantization)
             self.learner.use(assistant.services.model)
-            begun = {self.box.go_on: gr.Button(visible=False), **await to_thread(self.show_place, running.chat)}
-            begun |= self._below(bubbles, messages.status("Thinking…"))
-            yield {self.box.composer: messages.busy(ask.persona.name), **begun}
+            begun = {self.box.composer: messages.busy(ask.persona.name), self.box.go_on: gr.update(visible=False)}
+            place = {} if running.chat.bubbles else await to_thread(self.show_place, running.chat)
+            yield {**begun, **place, **self._below(bubbles, messages.status("Thinking…"))}
             async for waiting in iterate_in_threadpool(assistant.wait_until_ready(self.indexer, ask.persona.id)):
                 yield self._below(bubbles, messages.status(waiting))
                 if running.stop.is_set():
@@ -154,10 +154,10 @@ class Answering:
         if before.edited is not None:
             running.chat = chats.forget_from(bank, before, before.edited)
         earlier = chats.earlier_replies(before, text)
-        ask = replace(ask, earlier=chats.given_reply(bank, before, earlier))
+        ask = replace(ask, earlier=chats.given_reply(bank, before.persona_id, earlier))
         said = messages.user_bubble(text, ask.turn_id if remember else "")
         bubbles = (*messages.latest(running.chat.bubbles), said)
-        return ask, bubbles, chats.keep_earlier(replace(running.chat, bubbles=bubbles), before, earlier, ask)
+        return ask, bubbles, chats.keep_earlier(replace(running.chat, bubbles=bubbles), earlier, ask)
 
     async def _write(
         self, assistant: Assistant, ask: Ask, bubbles: Sequence[Bubble], running: Running, unanswered: Chat
@@ -174,7 +174,7 @@ class Answering:
                 return
             if isinstance(event, Token) and event.is_last:
                 running.is_checked = True
-                yield {self.box.composer: messages.ready()}
+                yield {self.box.composer: messages.ready(), self.sources: hint(messages.CHECKING)}
             elif model is None:
                 continue  # all of the answer is there before a part could be read
             elif isinstance(event, Token):
@@ -257,21 +257,20 @@ class Answering:
             taught = taught_by(bank, answer.ask.persona.id, chat.id, answer.ask.turn_id)
             told = tuple(memory.text for memory in taught if memory.retracted_at is None)
             bubbles = (*bubbles[:-1], replace(bubbles[-1], remembered=told))
-        number = len(chat.answers) + 1
-        past = PastAnswer(answer.ask.text, tuple((c.number, c.memory.id, c.quote) for c in reading.citations))
+        cited = tuple((c.number, c.memory.id, c.quote) for c in reading.citations)
+        past = PastAnswer(answer.ask.text, cited, chat.answers[-1].number + 1 if chat.answers else 1)
         notice = messages.notice(messages.NOTE if by_model else messages.WITHOUT_MODEL, reading.notice)
         if not by_model and any(b.title and b.text == reading.notice for b in chat.bubbles):
             notice = messages.notice(messages.WITHOUT_MODEL, messages.AS_BEFORE)
-        numbers = {c.number for c in reading.citations}
-        reply = messages.answer_bubble(reading.answer, numbers, number, reading.unsupported)
+        reply = messages.answer_bubble(reading.answer, past, reading.unsupported)
         given = (reply, *notice) if by_model else (*notice, reply)
         turn = answer.ask.reply_id if answer.stored else ""
         bubbles = (*bubbles, *(replace(bubble, turn=turn) for bubble in given))
         if self._is_first_in_script(answer.ask):
             bubbles = (*bubbles, *messages.notice(messages.NOTE, messages.OTHER_SCRIPT))
         return {
-            **self._end(replace(chat, bubbles=bubbles, answers=(*chat.answers, past)), cut=reading.cut),
-            self.sources: render_sources_of(bank, answer.ask.persona.id, number, past, reading),
+            **self._end(replace(chat, bubbles=bubbles), cut=reading.cut),
+            self.sources: render_sources_of(bank, answer.ask.persona.id, past, reading),
             self.trace.answer: answer,
         }
 
@@ -282,11 +281,11 @@ class Answering:
 
     def _end(self, chat: Chat, *, cut: bool = False) -> Update:
         return {
-            self.box.go_on: gr.Button(visible=cut),
+            self.box.go_on: gr.update(visible=cut),
             self.box.composer: messages.ready(),
             self.box.bubbles: messages.shown(chat.bubbles),
             self.chat: chat,
-            self.timer: gr.Timer(active=True),
+            self.timer: gr.update(active=True),
             **self.show_place(chat),
         }
 

@@ -20,12 +20,14 @@ from graph.understanding.parts import tells
 from memory.bank import corrections, journal
 from memory.bank.bank import Bank
 from memory.bank.queries.chats import memories_of_chat
-from memory.bank.queries.told import known_period
+from memory.bank.queries.told import known_period, upcoming
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
 from memory.tab.memory_card import kind_name
 from memory.tab.parts import PERSONA_AVATAR, PRIVATE, UNCHANGED, USER_AVATAR, Update, empty_state, look, render
 from memory.types import Memory, Persona
+
+LOOKING = "One moment…"
 
 SOON = timedelta(days=8)
 """How far ahead an empty chat names plans: until the same day of next week."""
@@ -90,9 +92,13 @@ def describe_persona(services: Services, persona: Persona | None) -> Markup:
     """
     if persona is None:
         return empty_state("No persona yet", "Create a persona, or import a conversation.")
-    bank, may_tell = services.bank, persona.proactive and services.searcher.embedder.ready
+    bank, now = services.bank, datetime.now(UTC).astimezone()
     known = bank.time_range(persona.id)
-    soon = list(coming_up(services, persona, datetime.now(UTC).astimezone())) if may_tell else []
+    soon: list[str] = []
+    if persona.proactive and services.searcher.embedder.ready:
+        soon = list(coming_up(services, persona, now))
+    elif persona.proactive and upcoming(bank, persona.id, now, 1):
+        soon = [LOOKING]
     if known is None and known_period(bank, persona.id) is None:
         what = "Say something about yourself, or import a conversation."
         return empty_state(f"{persona.name} remembers nothing yet", what)
@@ -109,11 +115,11 @@ def describe_persona(services: Services, persona: Persona | None) -> Markup:
 
 def coming_up(services: Services, persona: Persona, now: datetime) -> Iterator[str]:
     """What was told of the next days and still holds, a line each."""
-    told = ((memory, memory.event) for memory in ahead(persona.id, now, services) if memory.event)
-    soon = takewhile(lambda plan: plan[1].start < now + SOON, told)
+    told = ((plan, plan.memory.event) for plan in ahead(persona.id, now, services) if plan.memory.event)
+    soon = takewhile(lambda planned: planned[1].start < now + SOON, told)
     # "In December" is no plan of a day.
-    of_days = (memory for memory, when in soon if when.end - when.start < SOON)
-    return (say_plan(memory, now) for memory in islice(of_days, MOST_SOON))
+    of_days = (plan for plan, when in soon if when.end - when.start < SOON)
+    return (say_plan(plan, now) for plan in islice(of_days, MOST_SOON))
 
 
 class RememberedPanel:

@@ -31,9 +31,6 @@ MOST_TITLE = 80
 OPENING = 4
 """The user's turns in which the title of a conversation without one is looked for."""
 
-OPEN_MENU = "window.openMenu = (chat) => trigger('edit', { chat });"
-"""Lets screen.js open the menu of a chat."""
-
 
 class ChatList:
     """The components; `deleted` gets the id of a chat that left the list, `shown` are those that change with a chat."""
@@ -57,7 +54,7 @@ class ChatList:
                 hide = gr.Button("Remove from the list", size="sm", elem_id="chat-hide")
                 forget = gr.Button("Delete and forget", size="sm", variant="stop", elem_id="chat-forget")
             self.confirm = Confirm("chat-forget", size="sm", min_width=80)
-        self.list = gr.HTML(padding=False, js_on_load=OPEN_MENU, elem_id="past-chats")
+        self.list = gr.HTML(**look("past-chats"))
         self.shown = [self.list, self.search]
         closed, asked = [self.list, self.menu], [self.ways, *self.confirm.outputs]
         self.search.change(self.show, [chat, self.search], self.list, trigger_mode="always_last", **PRIVATE)

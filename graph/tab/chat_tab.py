@@ -12,7 +12,7 @@ from graph.tab.answering import Answering
 from graph.tab.chat_box import ChatBox, RememberedPanel
 from graph.tab.chat_list import ChatList
 from graph.tab.chats import find_place, open_new, parse_as_of, resume, without_forgotten
-from graph.tab.evidence import SHOW_ANSWER, TracePanel, render_last_sources, render_sources_of
+from graph.tab.evidence import TracePanel, render_last_sources, render_sources_of
 from graph.tab.messages import Chat
 from graph.tab.model_panels import EncoderPanel, ModelPanel
 from graph.tab.personas import PROACTIVE, SAMPLE, NewPersonaPanel, WelcomePanel
@@ -60,7 +60,7 @@ class ChatTab:
                         self.imports = ImportPanel(self.bank, self.indexer, lambda: personas.own_assistant(self.bank))
                 with gr.Column(scale=7, min_width=320, elem_classes="memoir-main"):
                     with gr.Row(elem_classes="memoir-place"):
-                        self.place = gr.HTML(js_on_load=messages.ASK_SERVER, **look("place"))
+                        self.place = gr.HTML(**look("place"))
                         self.own = gr.Button(**look("own"))
                     self.box = ChatBox()
                 with gr.Column(scale=4, min_width=320, elem_classes="memoir-side"):
@@ -72,13 +72,15 @@ class ChatTab:
             page, *services, self.box, self.chat, self.sources, self.timer, self.trace, self._where, running
         )
         self._connect(page, tab, self.answering)
+        if choose_model:  # what was said before Memoir was stopped is learned from by the model, too
+            learner.use(self.model.chosen_model())
 
     def _build_side(self, choose_model: bool) -> None:
         self.date_note = gr.HTML(padding=False, elem_id="date-note")
         self.indexing = gr.HTML(padding=False, elem_id="indexing")
         with gr.Column(elem_classes="memoir-drawer memoir-sheet"):
             gr.HTML(render("drawer_heading.html", title="Sources"), padding=False)
-            self.sources = gr.HTML(padding=False, elem_id="sources", js_on_load=SHOW_ANSWER)
+            self.sources = gr.HTML(**look("sources"))
         with gr.Accordion("Settings", open=False, elem_classes="memoir-over", elem_id="chat-settings"):
             self.forgetful = gr.Checkbox(label="Don't remember this chat", elem_id="forgetful")
             self.proactive = gr.Checkbox(True, label=PROACTIVE, elem_id="proactive")
@@ -93,7 +95,6 @@ class ChatTab:
         fresh = [*shown, self.as_of, self.forgetful, *self.box.suggestions]
         ways_in = [self.welcome.panel, self.welcome.offer, self.talk, self.own]
         opened = [*fresh, self.persona, self.proactive, self.chats.apart, *ways_in]
-        # The only one: of two whose answers cross, Gradio's page may close the stream before it has heard the second.
         loaded = page.load(self.open_page, None, [*opened, self.encoder.choice, *self.model.described], **PRIVATE)
         self.welcome.started.change(lambda started: self.open_chat(*started), self.welcome.started, opened, **PRIVATE)
         self.welcome.demo.click(self.open_demo, None, opened, **PRIVATE)
@@ -211,10 +212,10 @@ class ChatTab:
 
     def show_sources(self, chat: Chat, event: gr.EventData) -> Update:
         """Show the sources of an earlier answer."""
-        number = int(event.answer)
-        if chat.persona_id is None or not 0 < number <= len(chat.answers):
+        answer = next((each for each in chat.answers if each.number == int(event.answer)), None)
+        if chat.persona_id is None or answer is None:
             return UNCHANGED
-        return {self.sources: render_sources_of(self.bank, chat.persona_id, number, chat.answers[number - 1])}
+        return {self.sources: render_sources_of(self.bank, chat.persona_id, answer)}
 
     def choose_persona(self, chat: Chat, persona_id: int | None) -> Update:
         """Start a chat with another persona."""

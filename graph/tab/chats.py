@@ -12,7 +12,7 @@ from graph.state import CITATION, USER, Ask, Citation, Reading
 from graph.tab import messages
 from graph.tab.chat_box import taught_by
 from graph.tab.evidence import still_remembered
-from graph.tab.messages import Bubble, Chat, PastAnswer
+from graph.tab.messages import FORGOTTEN, Bubble, Chat, PastAnswer
 from graph.tab.personas import own_personas
 from memory.bank import journal
 from memory.bank.bank import Bank
@@ -23,9 +23,6 @@ from memory.dates.expressions import last_moment
 from memory.errors import MemoirError
 from memory.forgetting.forget import forget_selected
 from memory.types import Persona, Session, Turn, TurnDraft
-
-FORGOTTEN = 0
-"""No memory has this id: it stands for one that an answer cited and that is no more."""
 
 MAX_MESSAGE = 100_000
 """Characters of a message; a longer text is a conversation to import."""
@@ -69,8 +66,7 @@ def resume(bank: Bank, chat: Session) -> Chat:
     cited, name = citations(bank, chat.id), bank.persona(chat.persona_id).name
     taught = _taught_in(bank, chat) if chat.source == "chat" else {}
     bubbles: list[Bubble] = []
-    answers: list[PastAnswer] = []
-    question = ""
+    question, number = "", 0
     for turn in bank.turns(chat.persona_id, chat.id):
         if turn.role == "user":
             question = turn.text
@@ -82,12 +78,11 @@ def resume(bank: Bank, chat: Session) -> Chat:
             said = messages.draft_bubble(f"{turn.speaker}: {turn.text}" if is_of_other else turn.text)
             bubbles.append(replace(said, turn=_name(turn)))
             continue
-        numbers = cited.get(turn.id, {})
-        ids = {**dict.fromkeys(map(int, CITATION.findall(turn.text)), FORGOTTEN), **numbers}
-        answers.append(PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in ids.items())))
-        answer = messages.answer_bubble(turn.text, numbers, len(answers), turn.unsupported)
-        bubbles.append(replace(answer, turn=_name(turn)))
-    return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)), tuple(answers))
+        ids = {**dict.fromkeys(map(int, CITATION.findall(turn.text)), FORGOTTEN), **cited.get(turn.id, {})}
+        number += 1
+        answer = PastAnswer(question, tuple((n, memory_id, "") for n, memory_id in ids.items()), number)
+        bubbles.append(replace(messages.answer_bubble(turn.text, answer, turn.unsupported), turn=_name(turn)))
+    return Chat(chat.chat_id, chat.persona_id, tuple(messages.latest(bubbles)))
 
 
 def _taught_in(bank: Bank, chat: Session) -> dict[int, tuple[str, ...]]:
@@ -109,21 +104,19 @@ def without_forgotten(bank: Bank, chat: Chat) -> Chat:
     session = find_chat(bank, chat.id, chat.persona_id)
     turns = {_name(turn): turn.id for turn in bank.turns(session.persona_id, session.id)} if session else {}
     taught = _taught_in(bank, session) if session else {}
+    known = still_remembered(bank, chat.persona_id, chat.answers)
     bubbles: list[Bubble] = []
     edited = chat.edited
     for place, bubble in enumerate(chat.bubbles):
         edited = len(bubbles) if place == chat.edited else edited
         if bubble.remembered:
             bubble = replace(bubble, remembered=taught.get(turns.get(bubble.turn, 0), ()))
+        if bubble.answer:
+            cited = (each if each[1] in known else (each[0], FORGOTTEN, "") for each in bubble.answer.cited)
+            bubble = replace(bubble, answer=replace(bubble.answer, cited=tuple(cited)))
         if not bubble.turn or bubble.turn in turns:
             bubbles.append(bubble)
-    shown = chat.answers[: max((bubble.answer for bubble in bubbles), default=0)]
-    known = still_remembered(bank, chat.persona_id, shown)
-    answers = (
-        replace(answer, cited=tuple(each if each[1] in known else (each[0], FORGOTTEN, "") for each in answer.cited))
-        for answer in shown
-    )
-    return replace(chat, bubbles=tuple(bubbles), answers=tuple(answers), edited=edited)
+    return replace(chat, bubbles=tuple(bubbles), edited=edited)
 
 
 def earlier_replies(chat: Chat, text: str) -> tuple[Bubble, ...]:
@@ -133,25 +126,21 @@ def earlier_replies(chat: Chat, text: str) -> tuple[Bubble, ...]:
     return tuple(takewhile(lambda bubble: bubble.role != "user", below)) if is_same else ()
 
 
-def given_reply(bank: Bank, chat: Chat, bubbles: Sequence[Bubble]) -> Reading | None:
-    """The reply among bubbles of a chat, with its citations if all that it cites is still there; None without one."""
+def given_reply(bank: Bank, persona_id: int | None, bubbles: Sequence[Bubble]) -> Reading | None:
+    """The reply among bubbles, with its citations if all that it cites is still there; None without one."""
     reply = next((bubble for bubble in bubbles if bubble.answer), None)
-    if reply is None:
+    if reply is None or reply.answer is None:
         return None
-    answer = chat.answers[reply.answer - 1]
-    known = still_remembered(bank, chat.persona_id, [answer])
-    cited = sorted(answer.cited)
+    known, cited = still_remembered(bank, persona_id, [reply.answer]), sorted(reply.answer.cited)
     are_known = all(memory_id in known for _, memory_id, _ in cited)
     citations = tuple(Citation(n, known[memory_id], quote, {}) for n, memory_id, quote in cited if are_known)
     return Reading(reply.text, citations=citations, unsupported=reply.unsupported)
 
 
-def keep_earlier(chat: Chat, before: Chat, earlier: Sequence[Bubble], ask: Ask) -> Chat:
-    """A chat whose last message gets no reply, with the earlier replies, which were in the chat `before`."""
+def keep_earlier(chat: Chat, earlier: Sequence[Bubble], ask: Ask) -> Chat:
+    """A chat whose last message gets no reply, with the earlier replies to it."""
     turn = ask.reply_id if ask.earlier and ask.remember else ""
-    bubbles = (*chat.bubbles, *(replace(bubble, turn=turn) for bubble in earlier))
-    answers = before.answers[: max((b.answer for b in earlier if b.answer), default=len(chat.answers))]
-    return replace(chat, bubbles=bubbles, answers=answers)
+    return replace(chat, bubbles=(*chat.bubbles, *(replace(bubble, turn=turn) for bubble in earlier)))
 
 
 def user_places(chat: Chat) -> list[int]:
@@ -165,15 +154,14 @@ def forget_from(bank: Bank, chat: Chat, place: int) -> Chat:
 
     Messages that were not to be remembered are only taken out of the chat.
     """
-    gone, session = chat.bubbles[place:], find_chat(bank, chat.id, chat.persona_id)
-    first = next((bubble.turn for bubble in gone if bubble.turn), "")
+    session = find_chat(bank, chat.id, chat.persona_id)
+    first = next((bubble.turn for bubble in chat.bubbles[place:] if bubble.turn), "")
     turns = bank.turns(session.persona_id, session.id) if session and first else []
     begin = next((n for n, turn in enumerate(turns) if _name(turn) == first), len(turns))
     if session and turns[begin:]:
         selection = Selection(turns=[turn.id for turn in turns[begin:]])
         forget_selected(bank, [session.persona_id], lambda db, persona_id: selection)
-    kept = min((bubble.answer - 1 for bubble in gone if bubble.answer), default=len(chat.answers))
-    return replace(chat, bubbles=chat.bubbles[:place], answers=chat.answers[:kept], edited=None)
+    return replace(chat, bubbles=chat.bubbles[:place], edited=None)
 
 
 def build_ask(bank: Bank, text: str, chat: Chat, as_of: str | None, *, remember: bool) -> Ask:

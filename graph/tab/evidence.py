@@ -18,16 +18,14 @@ from graph.understanding.times import moment_of
 from memory.bank.bank import Bank
 from memory.dates.expressions import describe_time
 from memory.formatting import STORE_NAMES, clip, format_day, memory_date
+from memory.search.quotes import contains
 from memory.search.scoring import FACTORS
 from memory.tab.memory_card import render_memory, render_sources
-from memory.tab.parts import PRIVATE, TEXTS, Update, build_table, empty_state, hint, look, new_figure, render
+from memory.tab.parts import PRIVATE, TEXTS, TRACES, Update, build_table, empty_state, hint, look, new_figure, render
 from memory.types import STORES, Memory
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-SHOW_ANSWER = "window.showSources = (answer) => trigger('select', { answer });"
-"""Lets screen.js ask for the sources of an earlier answer, whose citation was clicked."""
 
 NO_READING = Reading("")
 """That of an answer which was given before."""
@@ -37,21 +35,22 @@ MAX_NOTES = 5
 
 STEP_NAMES = {**TEXTS["steps"], **{name: f"· {factor.label}" for name, factor in FACTORS.items()}}
 
-READ, DROPPED, ASKED = "#c0552f", "#968a76", "#6f9cc6"
-"""Colours of the plot: candidates that were read, those left out, and the times that were asked about."""
-
 Row = list[str | int | float]
 
 
-def render_sources_of(
-    bank: Bank, persona_id: int, number: int, answer: PastAnswer, reading: Reading = NO_READING
-) -> Markup:
+def render_sources_of(bank: Bank, persona_id: int, answer: PastAnswer, reading: Reading = NO_READING) -> Markup:
     """Render the sources of an answer, or why it has none; the `reading` is that of the answer just given."""
     known = still_remembered(bank, persona_id, [answer])
     cited = [(n, known[memory_id], quote) for n, memory_id, quote in answer.cited if memory_id in known]
-    cards = [(*each, render_sources(bank, each[1])) for each in cited]
+    cards = [(*each, render_sources(bank, each[1]), _is_corrected(bank, each[1])) for each in cited]
     why = {"has_cited": bool(answer.cited), "reading": reading, "why": TEXTS["abstentions"].get(reading.reason or "")}
-    return render("answer_sources.html", question=answer.question, number=number, cards=cards, **why)
+    return render("answer_sources.html", question=answer.question, number=answer.number, cards=cards, **why)
+
+
+def _is_corrected(bank: Bank, memory: Memory) -> bool:
+    """Whether a line was not said so: its words were put right later."""
+    said = bank.sources(memory.persona_id, memory.id) if memory.store == "dialogue" else []
+    return bool(said) and not any(contains(turn.text, memory.text) for turn in said)
 
 
 def still_remembered(bank: Bank, persona_id: int | None, answers: Sequence[PastAnswer]) -> dict[int, Memory]:
@@ -65,7 +64,7 @@ def render_last_sources(bank: Bank, chat: Chat) -> Markup:
     """Render the sources of the last answer of a chat."""
     if chat.persona_id is None or not chat.answers:
         return empty_state("No answer yet", "The lines that an answer relies on are shown here.")
-    return render_sources_of(bank, chat.persona_id, len(chat.answers), chat.answers[-1])
+    return render_sources_of(bank, chat.persona_id, chat.answers[-1])
 
 
 class TracePanel:
@@ -169,35 +168,27 @@ def step_rows(answer: Answer) -> list[Row]:
 def plot_candidates(answer: Answer) -> Figure | None:
     """Plot when the candidates happened, with the times asked about; None if no candidate has a date."""
     figure = new_figure(280)
-    for kept, name, colour in ((True, "read", READ), (False, "left out", DROPPED)):
+    for kept, part in ((True, "read"), (False, "left_out")):
         dated = [(hit, when) for hit in answer.hits if hit.kept == kept and (when := moment_of(hit.memory))]
         if dated:
             figure.add_scatter(
                 x=[when for _, when in dated],
                 y=[STORE_NAMES[hit.memory.store] for hit, _ in dated],
                 text=[escape(clip(hit.memory.text, 70)) for hit, _ in dated],
-                hovertemplate="%{x|%-d %b %Y}<br>%{text}<extra></extra>",
-                mode="markers",
-                name=name,
-                marker={"size": 11, "color": colour, "opacity": 0.85},
+                **TRACES[part],
             )
     if not figure.data:
         return None
-    _mark_times(figure, answer)
-    figure.update_layout(margin_t=64, font_color=DROPPED, legend_y=1.24, xaxis_range=_range(answer))
-    return figure
-
-
-def _mark_times(figure: Figure, answer: Answer) -> None:
-    """Shade the times that were asked about, and mark the moment of asking."""
     first, last = _range(answer)
     for window in answer.window:
         start, end = max(window.span.start, first), min(window.span.end, last)
         if start < end:
-            figure.add_vrect(x0=start, x1=end, fillcolor=ASKED, opacity=0.25, line_width=0)
+            figure.add_vrect(x0=start, x1=end, **TRACES["window"])
     # Not add_vline with a text, which cannot average dates.
-    figure.add_vline(x=answer.ask.as_of, line_dash="dot", line_color=DROPPED)
-    figure.add_annotation(x=answer.ask.as_of, y=1, yref="paper", text="asked", showarrow=False, yshift=9)
+    figure.add_vline(x=answer.ask.as_of, **TRACES["as_of"])
+    figure.add_annotation(x=answer.ask.as_of, **TRACES["asked"])
+    figure.update_layout(xaxis_range=(first, last), **TRACES["candidates"])
+    return figure
 
 
 def _range(answer: Answer) -> tuple[datetime, datetime]:

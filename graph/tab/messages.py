@@ -1,7 +1,7 @@
 """The messages of a chat, as data and as the chat box shows them, and the states of the composer."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, zip_longest
 from typing import Any, Literal
@@ -21,9 +21,6 @@ WITHOUT_MODEL, NOTE = "Answered without the chat model", "Note"
 OTHER_SCRIPT = TEXTS["notices"]["other_script"]
 """Said once in a chat in whose letters the encoder knows no words."""
 
-ASK_SERVER = "window.askServer = trigger;"
-"""Lets screen.js send a message, take the last back, read one to be edited, and open a chat."""
-
 GO_ON = "Go on"
 """Offered under a reply that was cut; a click sends it."""
 
@@ -33,6 +30,7 @@ STATUS = TEXTS["status"]
 STILL_ANSWERING = "An answer is still being written. Your message is kept; send it once the answer is there."
 CHAT_CHANGED = "This chat has changed meanwhile. Your message is kept; look at the chat, and send it again."
 LOADING_MODEL = "Loading the chat model…"
+CHECKING = "Comparing the reply with your memories…"
 
 SHOWN = 200
 """Messages of a chat that the page shows: all are sent to it with each word of an answer."""
@@ -55,14 +53,26 @@ _ITEM = re.compile(r"^( *\d+)([.)])(?=\s)", re.MULTILINE)
 UNSUPPORTED = "#unsupported"
 """The target of the links that mark what no memory supports; screen.css gives them a dotted line."""
 
+FORGOTTEN = 0
+"""No memory has this id: it stands for one that an answer cited and that is no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastAnswer:
+    """A question, what its answer cited (the number of each citation, the memory's id, the quote), and its number."""
+
+    question: str
+    cited: tuple[tuple[int, int, str], ...]
+    number: int = 1
+
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
     """One message of the chat: what was said, and its Markdown. With a title it is a notice of the page.
 
     `remembered` are the texts of the memories that were made of it; a chip under the message says so. `turn` is the
-    source id of its turn in the bank, if it has one; `answer` the number of the answer that it is, and `unsupported`
-    its sentences that nothing supports.
+    source id of its turn in the bank, if it has one; `answer` says what it cites, if it is an answer, and `unsupported`
+    are its sentences that nothing supports.
     """
 
     role: Literal["user", "assistant"]
@@ -72,21 +82,13 @@ class Bubble:
     pending: bool = False
     remembered: tuple[str, ...] = ()
     turn: str = ""
-    answer: int = 0
+    answer: PastAnswer | None = None
     unsupported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class PastAnswer:
-    """A question of this chat, and what its answer cited: the number of each citation, the memory's id, the quote."""
-
-    question: str
-    cited: tuple[tuple[int, int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Chat:
-    """One chat in one browser window: whom it is with, what was said, and what each answer relied on.
+    """One chat in one browser window: whom it is with, and what was said.
 
     What is sent next takes the place of the bubbles from `edited` on.
     """
@@ -94,8 +96,12 @@ class Chat:
     id: str = ""
     persona_id: int | None = None
     bubbles: tuple[Bubble, ...] = ()
-    answers: tuple[PastAnswer, ...] = ()
     edited: int | None = None
+
+    @property
+    def answers(self) -> tuple[PastAnswer, ...]:
+        """What each answer relied on."""
+        return tuple(bubble.answer for bubble in self.bubbles if bubble.answer)
 
 
 def to_markdown(text: str) -> str:
@@ -131,22 +137,20 @@ def draft_bubble(text: str) -> Bubble:
     return Bubble("assistant", text, outside_code(text.strip(), lambda words: _keep_number(_escape(words))))
 
 
-def answer_bubble(answer: str, numbers: Collection[int], answer_number: int, unsupported: Iterable[str] = ()) -> Bubble:
-    """Make the bubble of an answer: its citations, those of these numbers, lead to their sources.
-
-    The sentences that are `unsupported` are marked.
-    """
+def answer_bubble(text: str, answer: PastAnswer, unsupported: Iterable[str] = ()) -> Bubble:
+    """Make the bubble of an answer: its citations lead to their sources, and `unsupported` sentences are marked."""
+    numbers = {number for number, memory_id, _ in answer.cited if memory_id != FORGOTTEN}
 
     def link(match: re.Match[str]) -> str:
         number = int(match[1])
-        return f"[{number}](#source-{answer_number}-{number})" if number in numbers else match[0]
+        return f"[{number}](#source-{answer.number}-{number})" if number in numbers else match[0]
 
-    text = outside_code(answer.strip(), lambda words: _keep_number(_escape(words)))
+    markdown = outside_code(text.strip(), lambda words: _keep_number(_escape(words)))
     for sentence in unsupported:
         escaped = outside_code(sentence, _escape)
-        text = text.replace(escaped, _mark(escaped), 1)
-    text = outside_code(text, lambda words: _CITED.sub(link, words))
-    return Bubble("assistant", answer, text, answer=answer_number, unsupported=tuple(unsupported))
+        markdown = markdown.replace(escaped, _mark(escaped), 1)
+    markdown = outside_code(markdown, lambda words: _CITED.sub(link, words))
+    return Bubble("assistant", text, markdown, answer=answer, unsupported=tuple(unsupported))
 
 
 def status(text: str) -> Bubble:
@@ -191,18 +195,18 @@ def latest(bubbles: Sequence[Bubble]) -> list[Bubble]:
     return [*notice(*CUT), *dropwhile(lambda bubble: bubble.role != "user", bubbles[-SHOWN + 1 :])]
 
 
-def busy(name: str) -> gr.Textbox:
+def busy(name: str) -> dict[str, Any]:
     """Update the composer for the time of answering: the user can write the next message, but not send it."""
     writing = f"{name} is answering. You can write your next message, or press Stop."
-    return gr.Textbox(submit_btn=False, stop_btn=STOP, placeholder=writing)
+    return gr.update(submit_btn=False, stop_btn=STOP, placeholder=writing)
 
 
-def stopping() -> gr.Textbox:
+def stopping() -> dict[str, Any]:
     """Update the composer once a stop was heard."""
-    return gr.Textbox(submit_btn=False, stop_btn=False, placeholder="Stopping…")
+    return gr.update(submit_btn=False, stop_btn=False, placeholder="Stopping…")
 
 
-def ready(text: str | None = None) -> gr.Textbox:
+def ready(text: str | None = None) -> dict[str, Any]:
     """Update the composer once a message can be sent; a text is put back into it."""
     look: dict[str, Any] = {"submit_btn": SEND, "stop_btn": False, "placeholder": ASK}
-    return gr.Textbox(**look) if text is None else gr.Textbox(text, **look)
+    return gr.update(**look) if text is None else gr.update(value=text, **look)

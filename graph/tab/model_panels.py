@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, get_args
 
 import gradio as gr
+from langchain_core.language_models import BaseChatModel
 from markupsafe import Markup
 
 from graph.assistant import Assistant
@@ -47,6 +48,13 @@ class ModelPanel:
         self.described: list[Any] = []
         if choose:
             self._build()
+
+    def chosen_model(self) -> BaseChatModel | None:
+        """The model that the user talks with, before a first message says so; None if it cannot be used."""
+        try:
+            return chat_model_or_none(self._chosen(), self.configured.quantization)
+        except MemoirError:
+            return None
 
     def _build(self) -> None:
         with gr.Accordion("Model", open=False, elem_classes="memoir-over", elem_id="model-panel") as panel:
@@ -98,9 +106,8 @@ class ModelPanel:
             named = parse_name(name)
         except UnknownModel:
             named = ModelName("none")
-        place = "file" if registry.is_local(name) else named.kind
-        shown = self._fields(place, named.model, [named.address])
-        return {self.name: name, self.place: place, **shown, self.status: hint(text)}
+        shown = self._fields(named.place, named.model, [named.address])
+        return {self.name: name, self.place: named.place, **shown, self.status: hint(text)}
 
     def _fields(self, place: str, model: str = "", addresses: Sequence[str] = ()) -> Update:
         is_file, is_hosted = place == "file", place in ("server", "openai")
@@ -115,9 +122,11 @@ class ModelPanel:
         }
 
     async def show_fields(self, place: str) -> Update:
-        """Ask what a model of that place needs; of servers, those that run on this machine are offered."""
+        """Ask what a model of that place needs: the last one's comes first, then servers that run on this machine."""
         found = await find_models() if place == "server" else []
-        return self._fields(place, addresses=[name.partition("#")[0] for name in found])
+        last = parse_name(self.bank.choice("last_chat_model", NONE))
+        model, address = (last.model, last.address) if last.place == place else ("", "")
+        return self._fields(place, model, [address, *(name.partition("#")[0] for name in found)])
 
     async def list_models(self, place: str, address: str | None, model: str | None, key: str | None) -> Update:
         """Offer the models of a server."""
@@ -156,6 +165,8 @@ class ModelPanel:
         meaning = describe_model(chosen, quantization)
         if chosen != self._chosen():
             self.bank.choose("chat_model", chosen)
+            if is_named(chosen):
+                self.bank.choose("last_chat_model", chosen)
         return self._show(chosen, meaning)
 
     def test_model(self, name: str | None, quantization: Quantization) -> Iterator[Update]:

@@ -43,8 +43,9 @@ class Running:
         return self.chat
 
     def show(self, update: Update) -> None:
-        """Show an update to the pages that follow."""
-        self.shown |= update
+        """Show what an update changes to the pages that follow."""
+        shown = self.shown
+        shown |= {part: value for part, value in update.items() if part not in shown or shown[part] != value}
         self.notify()
 
     def notify(self) -> None:

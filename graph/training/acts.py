@@ -2,12 +2,14 @@
 
     python -m graph.training.acts [--seed N] [--out FILE]     some 10 minutes; prints figures and writes assets/models
 
-Each message is shown as written and as typed in haste. Those marked "held_out" are only tested with. The network knows
-English: of messages in other languages it learns no more than that they tell or ask.
+Each message is shown as written and as typed in haste; its names are now and then replaced, as an act is not in them.
+Those marked "held_out" are only tested with. The network knows English: of messages in other languages it learns that
+they tell or ask, no more.
 """
 
 import argparse
 import random
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +18,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from graph.language import patterns
 from graph.training.classifier import OTHER_LANGUAGES, in_haste
 from graph.training.network import descend, lowest_layers, mean_states, weights_of
 from graph.training.reader_data import PLAIN, load_chats, questions_with_lines
@@ -31,6 +34,14 @@ LAYERS = 3
 
 QUESTIONS, LINES = 3000, 2000
 """So many questions about the chats are trained on, too, and of their lines."""
+
+NAMES_FILE = Path(patterns.__file__).with_name("names.txt")
+RENAMED, MADE_UP = 0.5, 0.3
+"""Share of the messages whose names are replaced, and of these by ones that nobody has, as nicknames are ("Bex")."""
+_NAMES = sorted(set(" ".join(re.findall(r"^[^#]+$", NAMES_FILE.read_text("utf-8"), re.MULTILINE)).split()))
+_KNOWN = frozenset(_NAMES)
+_SYLLABLES = [a + b + c for a in "bcdfgjklmnprstvwz" for b in "aeiou" for c in "bdgklmnpstvxz"]
+_WORD = re.compile(r"[^\W\d_]+")
 
 SEED = 14
 RATE, EPOCHS, BATCH = 3e-4, 3, 32
@@ -72,6 +83,18 @@ def of_chats(chance: random.Random, *, held_out: bool) -> dict[str, str]:
     return dict.fromkeys(told, "tells") | {text.rstrip("? ") if n % 2 else text: "asks" for n, text in enumerate(asked)}
 
 
+def renamed(text: str, chance: random.Random) -> str:
+    """The message with each name replaced by a random one."""
+
+    def other(match: re.Match[str]) -> str:
+        if match[0].lower() not in _KNOWN:
+            return match[0]
+        name = chance.choice(_SYLLABLES if chance.random() < MADE_UP else _NAMES)
+        return name.capitalize() if match[0][0].isupper() else name
+
+    return _WORD.sub(other, text)
+
+
 def in_other_languages(*, held_out: bool) -> dict[str, str]:
     """Statements and questions in other languages; every fifth is held out."""
     kept = [row for n, row in enumerate(read_rows(OTHER_LANGUAGES)) if (n % 5 == 0) == held_out]
@@ -87,6 +110,7 @@ def train(seed: int, earlier: bert.Weights) -> Recognising:
     written = of_chats(chance, held_out=False) | in_other_languages(held_out=False) | messages(held_out=False)
     rows = list(({in_haste(text): act for text, act in written.items()} | written).items())
     plan = [row for _ in range(EPOCHS) for row in chance.sample(rows, len(rows))]
+    plan = [(renamed(text, chance) if chance.random() < RENAMED else text, act) for text, act in plan]
     batches = [plan[begin : begin + BATCH] for begin in range(0, len(plan) - BATCH + 1, BATCH)]
 
     def loss_of(batch: Sequence[tuple[str, str]]) -> torch.Tensor:

@@ -129,9 +129,7 @@ class Classifier:
                 f"Run MEMOIR_EMBEDDING_MODEL={embedding_model} python -m graph.training.classifier, or choose one of "
                 f"{', '.join(PACKAGED)}"
             )
-        with np.load(path, allow_pickle=False) as arrays:
-            weights, vocabulary = arrays["weights"].astype(np.float32), _numbered(arrays["vocabulary"])
-            return cls(weights, arrays["bias"], vocabulary, str(arrays["model"]))
+        return cls(*_read_weights(path), embedding_model)
 
     @property
     def dimensions(self) -> int:
@@ -186,9 +184,8 @@ class Recogniser:
         path = weights_path(embedding_model, name)
         if not path.is_file():
             return None
-        with np.load(path, allow_pickle=False) as arrays:
-            weights, vocabulary = arrays["weights"].astype(np.float32), _numbered(arrays["vocabulary"])
-            return cls(weights, float(arrays["bias"]), vocabulary)
+        weights, bias, vocabulary = _read_weights(path)
+        return cls(weights, float(bias), vocabulary)
 
     def probability(self, text: str, vector: Floats | None = None) -> float:
         """The probability for a text; `vector` is its unit embedding, of shape (d,)."""
@@ -201,8 +198,11 @@ class Recogniser:
         return toward / np.linalg.norm(toward)
 
 
-def _numbered(vocabulary: object) -> dict[str, int]:
-    return {term: column for column, term in enumerate(str(vocabulary).split("\n"))}
+def _read_weights(path: Path) -> tuple[Floats, Floats, dict[str, int]]:
+    """The weights, the bias and the numbered lexical terms of a file."""
+    with np.load(path, allow_pickle=False) as arrays:
+        vocabulary = {term: column for column, term in enumerate(str(arrays["vocabulary"]).split("\n"))}
+        return arrays["weights"].astype(np.float32), arrays["bias"], vocabulary
 
 
 def read_rows(file: str) -> list[dict[str, Any]]:

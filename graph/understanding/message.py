@@ -9,12 +9,12 @@ import numpy as np
 
 from graph.state import Ask, Message, Services, TraceLine
 from graph.understanding import acts
-from graph.understanding.aliases import People, with_names
+from graph.understanding.aliases import names_by_kind, with_names
 from graph.understanding.classifier import Classification, Kind
 from graph.understanding.llm_classifier import JudgedStores, judge_stores
 from graph.understanding.parts import KNOWN_OF_USER, OUT_OF_REACH, read_parts
 from graph.understanding.question import expected, names_only_time, names_something, refers_back, stands_alone
-from graph.understanding.requests import parse_correction, parse_person, parse_recap
+from graph.understanding.requests import parse_person, parse_recap, parse_retraction
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
 from memory.bank.queries.told import known_relations
@@ -54,13 +54,14 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     texts = [ask.text, *context, *sentences]
     names = services.searcher.main_speakers(ask.persona.id, "\n".join(texts), ask.as_of)
     views, voiced = _views(services, [*texts, *dialogue], names)
-    people = People.of(known_relations(services.bank, ask.persona.id, ask.as_of))
+    people = names_by_kind(known_relations(services.bank, ask.persona.id, ask.as_of))
     own = views[ask.text]
     said = next((turn.text for turn in reversed(ask.dialogue) if turn.role == "user"), "")
+    follows_question = bool(said) and acts.said(said).asks
     parts = read_parts(
         [views[text] for text in sentences or [ask.text]],
         services.classifier,
-        follows_question=bool(said) and acts.said(said).asks,
+        follows_question=follows_question,
     )
     if parts.small_talk == OUT_OF_REACH and _asks_of_days(ask):
         parts = replace(parts, asking=(own,))
@@ -68,7 +69,9 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
     own_question = question.text
     classes = _classes(question, parts.kind, services, (ask.persona.name, *names))
     if refers_back(own_question):
-        question = views[context[0]] if context and refers_back(ask.text) else own
+        # After a statement, only what names nothing ("where are they?"): the reader learned to go on from questions.
+        goes_on = refers_back(ask.text) and (follows_question or not names_something(ask.text))
+        question = views[context[0]] if context and goes_on else own
     # Searched in the voice of the person it is about, but classified by its own words.
     if question.text not in voiced:
         voiced[question.text] = _together([voiced[part.text] for part in parts.asking])
@@ -98,7 +101,7 @@ def _parse(ask: Ask, services: Services) -> tuple[Message, str]:
         recap=parse_recap(ask.text) or ("about me" if parts.small_talk == KNOWN_OF_USER else None),
         person=parse_person(ask.text),
         questions=questions,
-        correction=parse_correction(ask.text, ask.as_of),
+        retracts=parse_retraction(ask.text),
     )
     return message, own_question
 

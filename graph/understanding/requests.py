@@ -1,4 +1,4 @@
-"""Parse what a message asks for by its form: to hear what was told, who somebody is, to be reminded, to correct."""
+"""Parse what a message asks for by its form: to hear what was told, who somebody is, to be reminded, to forget."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Literal, cast
 from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.language.people import singular
 from graph.understanding.sentences import split
-from graph.understanding.times import denied_times, stated_time, times_in
+from graph.understanding.times import times_in
 from memory.search.tokens import FUNCTION_WORDS, words
 
 Recap = Literal["just", "today", "last time", "so far", "about me"]
@@ -17,10 +17,9 @@ _IMPLIES = {"married": ("spouse", True), "single": ("partner", False), "an only 
 """Relation that a status implies, and whether the user then has such a person."""
 
 LONGEST = 300
-"""Most characters of a message that may correct something; a longer one tells a story."""
+"""Most characters of a message that may correct or retract something; a longer one tells a story."""
 
-_FORMS = phrasings("corrections")
-_CORRECTS = phrasing_list("corrections", "corrects")
+_RETRACTS = phrasings("corrections")["retracts"]
 
 _REMIND = "remind me "
 _ASKING = frozenset("and also oh so then ok okay hey hi please pls can could will would you u just i need to".split())
@@ -40,18 +39,6 @@ class PersonQuestion:
     kind: str = ""
     denied: bool = False
     called: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """The right words, the wrong ones if the message names them, and the sentence that corrects.
-
-    Without right words, it retracts what the wrong ones name, or the last statement.
-    """
-
-    right: str
-    wrong: str
-    sentence: str
 
 
 def parse_recap(text: str) -> Recap | None:
@@ -100,23 +87,9 @@ def without_time(text: str, said_at: datetime | None) -> str:
     return text if not rest or (before and before[-1].lower() in _NEEDING_TIME) else rest
 
 
-def parse_correction(text: str, said_at: datetime | None = None) -> Correction | None:
-    """Parse a message that corrects or retracts something; None for any other, and for questions.
-
-    One that names a time and denies another corrects it, in whatever form: "the exam is on the 11th, not the 4th".
-    """
+def parse_retraction(text: str) -> str | None:
+    """What a message asks to forget, empty for what was said last; None if it asks for nothing of the kind."""
     if len(text) > LONGEST or "?" in text:
         return None
-    plain = text.replace("’", "'").strip()
-    if match := _FORMS["retracts"].match(plain):
-        return Correction("", (match["what"] or "").strip(), text)
-    first, *rest = split(plain) or [""]
-    sentence = f"{first} {rest[0]}" if rest and _FORMS["denies_alone"].fullmatch(first) else first
-    day, denied = stated_time(sentence, said_at), denied_times(sentence, said_at)
-    if day and len(denied) == 1:
-        return Correction(day.text, denied[0].text, sentence)
-    match = first_search(_CORRECTS, sentence)
-    if match is None:
-        return None
-    right = match["right"].strip(" ,;.!")
-    return Correction(right, (match["wrong"] or "").strip(" .!"), sentence) if right else None
+    match = _RETRACTS.match(text.replace("’", "'").strip())
+    return (match["what"] or "").strip() if match else None

@@ -5,11 +5,13 @@ import re
 from graph.language.patterns import fill
 
 # A sentence ends after its quotation marks and brackets. A look-behind has a fixed width: one each for 0 to 2 marks.
-# Before a question it also ends where that begins in lower case, and where that is joined to it ("and who's my boss?").
+# After "!" or "?", and before a question, the next may begin in lower case. It also ends before a question joined to it
+# ("and who's my boss?").
 _END = re.compile(
     fill(
         r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]])|(?<=[.!?…][\"'”’)\]]{2}))\s+"
         r"(?=[\"'“‘(\[]*[^\s.!?…,;a-z]|(?:(?:and|but|so|or|also) )?<QUESTION_START>)"
+        r"|(?<=[!?])\s+(?=[a-z])"
         r"|(?<!\s)\s+(?=(?:and|but|so|or|also) <QUESTION_START>[^.!?\n]{0,200}\?)"
         r"|(?<=[。！？])|\n+"
     )

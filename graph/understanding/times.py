@@ -32,20 +32,13 @@ def times_in(text: str, said_at: datetime | None) -> tuple[TimeExpression, ...]:
 
     The nodes of a turn ask for the same texts, so each is parsed once.
     """
-    return _parse(text, said_at, said_at.tzinfo)[0] if said_at is not None else ()
-
-
-def denied_times(text: str, said_at: datetime | None) -> tuple[TimeExpression, ...]:
-    """The times that a text denies: "not on Thursday"."""
-    return _parse(text, said_at, said_at.tzinfo)[1] if said_at is not None else ()
+    return _parse(text, said_at, said_at.tzinfo) if said_at is not None else ()
 
 
 @lru_cache(maxsize=1024)
-def _parse(text: str, said_at: datetime, zone: tzinfo | None) -> tuple[tuple[TimeExpression, ...], ...]:
-    """The times that a text names, and those that it denies."""
+def _parse(text: str, said_at: datetime, zone: tzinfo | None) -> tuple[TimeExpression, ...]:
     # Moments of two zones may be equal and yet of two days, so the zone is part of the key.
-    times = find_times(text, said_at)
-    return tuple(t for t in times if t.relation != "not"), tuple(t for t in times if t.relation == "not")
+    return tuple(time for time in find_times(text, said_at) if time.relation != "not")
 
 
 def stated_time(text: str, said_at: datetime | None) -> TimeExpression | None:

@@ -36,7 +36,7 @@ from memory.types import (
     WriteCounts,
 )
 
-Choice = Literal["embedding_model", "chat_model"]
+Choice = Literal["embedding_model", "chat_model", "last_chat_model"]
 """What the user chooses for a whole bank."""
 
 SQL = named_queries(__file__)

@@ -168,7 +168,7 @@ def open_bank(path: Path, *, create: bool = True) -> Database:
     Raises:
         MemoirError: the file was written by a later Memoir.
         BankUnavailable: it is a database, but of something else, or was emptied.
-        sqlite3.Error: it cannot be opened or is no database.
+        sqlite3.Error: it cannot be opened or written, is no database, or was locked for `BUSY_SECONDS`.
     """
     # SQLite would take an empty file for a new bank, and delete the log beside it, which may hold all that is left.
     if path.is_file() and not (status := path.stat()).st_size:
@@ -177,7 +177,9 @@ def open_bank(path: Path, *, create: bool = True) -> Database:
             raise BankUnavailable(REFUSALS["empty"].format(path=path))
     db, version = _connect(path, "rwc" if create else "rw")
     try:
-        _use_write_ahead_log(db.conn)
+        # Of a new bank, or one that was copied here in rollback mode.
+        while db.conn.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            _wait_for_lock(db.conn, "PRAGMA journal_mode = WAL")
         if version < schema.newest_version():
             with _transaction(db.conn):
                 version = read_version(db.conn, path)  # again, under the lock: another process may have migrated since
@@ -243,16 +245,6 @@ def read_version(conn: sqlite3.Connection, path: Path) -> int:
     if tables and not version:
         raise BankUnavailable(REFUSALS["other"].format(path=path))
     return int(version)
-
-
-def _use_write_ahead_log(conn: sqlite3.Connection) -> None:
-    """Switch a new bank, or one that was copied here in rollback mode, to write-ahead logging.
-
-    Raises:
-        sqlite3.OperationalError: other processes kept the file locked for `BUSY_SECONDS`, or it cannot be written.
-    """
-    while conn.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-        _wait_for_lock(conn, "PRAGMA journal_mode = WAL")
 
 
 def _wait_for_lock(conn: sqlite3.Connection, statement: str) -> None:

@@ -18,7 +18,10 @@ from dateutil.rrule import rrulestr  # type: ignore[import-untyped]
 from memory import read_table
 
 Which = Literal["last", "this", "next", "nearest"]
-Tense = Literal["past", "present", "future"]
+Tense = Literal["past", "present", "future", "untold"]
+"""That of the sentence that names a time; "untold" if it says nothing else."""
+
+PAST = ("past", "untold")
 
 WORDS, PATTERNS = (read_table(__file__, name) for name in ("words.toml", "patterns.toml"))
 """The lists and tables of these files, by name."""
@@ -49,11 +52,6 @@ def run_of_days(first: datetime, count: int, unit: str = "span") -> Stretch:
     """`count` whole days, beginning with the day of `first`."""
     start = midnight(first)
     return Stretch(start, start + count * DAY, unit)
-
-
-def day_at(first: datetime) -> Stretch:
-    """The moment's day."""
-    return run_of_days(first, 1, "day")
 
 
 def shift_months(moment: datetime, count: int) -> datetime:
@@ -92,7 +90,7 @@ def clock_span(moment: datetime, *, minutes: bool) -> Stretch:
 
 
 def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:
-    """The calendar unit that contains the moment, moved by `count` units."""
+    """The calendar unit that contains the moment, moved by `count` units; a named weekday is a day."""
     today = midnight(moment)
     if size := MONTHS_IN.get(unit):
         months_into = (12 * today.year + today.month - 1) % size
@@ -102,7 +100,7 @@ def unit_at(unit: str, moment: datetime, count: int = 0) -> Stretch:
         monday = today + (7 * count - today.weekday()) * DAY
         return run_of_days(monday, 7, unit) if unit == "week" else run_of_days(monday + 5 * DAY, 2, unit)
     day = today + count * DAY
-    return part_of_day(day, unit) if unit in PARTS_OF_DAY else day_at(day)
+    return part_of_day(day, unit) if unit in PARTS_OF_DAY else run_of_days(day, 1, "day")
 
 
 def unit_away(unit: str, now: datetime, count: int) -> Stretch:
@@ -146,7 +144,7 @@ def days_in(year: int, month: int, day: int, last_day: int | None = None) -> Str
 def weekdays(now: datetime, day: int) -> Iterator[Stretch]:
     """The days of one weekday (0 is Monday) in the two weeks before and after now's week."""
     monday = midnight(now) - now.weekday() * DAY
-    return (day_at(monday + (7 * week + day) * DAY) for week in range(-2, 3))
+    return (unit_at("day", monday + (7 * week + day) * DAY) for week in range(-2, 3))
 
 
 def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: Tense, cycle: str) -> Stretch | None:
@@ -154,7 +152,7 @@ def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: T
 
     "last" is over before today begins; "next" begins after today; "this" contains now or begins in the `cycle` (week,
     month or year) that does, a weekday not before today unless in the past; "nearest" is the latest that has begun or,
-    if not in the past, the first not yet over.
+    if not in the past, the first not yet over. Of those of years it is the least far away if no tense is told.
     """
     today, in_order = midnight(now), tuple(occurrences)
     ahead = next((one for one in in_order if one.start > today), None)
@@ -163,12 +161,14 @@ def choose(occurrences: Iterable[Stretch], now: datetime, which: Which, tense: T
         present = (one for one in in_order if one.start <= now < one.end)
         found = next(present, None) or next((o for o in in_order if around.start <= o.start < around.end), None)
         # On a Sunday, "we move this Friday" is not about the day before yesterday.
-        return ahead if cycle == "week" and tense != "past" and found and found.end <= today else found
+        return ahead if cycle == "week" and tense not in PAST and found and found.end <= today else found
     if which == "next":
         return ahead
     if which == "last":
         return next((one for one in reversed(in_order) if one.end <= today), None)
-    if tense != "past":
+    if tense == "untold" and cycle == "year":
+        return min(in_order, key=lambda one: abs(one.start - today), default=None)
+    if tense not in PAST:
         return next((one for one in in_order if one.end > now), None)
     return next((one for one in reversed(in_order) if one.start <= now), None)
 

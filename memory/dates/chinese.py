@@ -8,7 +8,7 @@ the last one that is over.
 from functools import partial
 
 from memory.dates import calendar, rules
-from memory.dates.calendar import DAY, WORDS, Stretch, unit_at
+from memory.dates.calendar import DAY, WORDS, unit_at
 from memory.dates.rules import Match, Resolve, compile_rules
 
 DIGITS = "零一二三四五六七八九十"
@@ -39,7 +39,7 @@ def read_chinese_week(match: Match) -> Resolve:
     if not day or day == "末":
         return rules.unit_from_now("weekend" if day else "week", shift)
     weekday = "一二三四五六".find(day) % 7
-    return lambda now, tense: calendar.day_at(unit_at("week", now, shift).start + weekday * DAY)
+    return lambda now, tense: unit_at("day", unit_at("week", now, shift).start + weekday * DAY)
 
 
 def read_chinese_weekday(match: Match) -> Resolve:
@@ -55,11 +55,9 @@ def read_chinese_date(match: Match) -> Resolve | None:
     day = number(match["day"])[0] if match["day"] else None
     if not 1 <= month <= 12:
         return None
-
-    def get(year: int) -> Stretch | None:
-        return calendar.days_in(year, month, day) if day else calendar.months(year, month, 1, "month")
-
-    return rules.of_year(match["year"], get)
+    if day:
+        return rules.of_year(match["year"], lambda year: calendar.days_in(year, month, day))
+    return rules.of_year(match["year"], lambda year: calendar.months(year, month, 1, "month"))
 
 
 def read_chinese_season(match: Match) -> Resolve | None:

@@ -46,15 +46,23 @@ def read_day_of_year(match: Match) -> Resolve | None:
         return None  # "these 3 may be enough", unlike "on 3 may"
     month, day = rules.month_number(word), int(re.sub(r"\D", "", match["day"]))
     of_year = partial(calendar.days_in, month=month, day=day)
-    if named := rules.CONTEXTS["weekday"].match(match[0]):
-        weekday = rules.weekday_number(named[0])
-
-        def nearest(now: datetime, tense: Tense) -> Stretch | None:
-            days = (one for one in calendar.in_each_year(now, of_year) if one.start.weekday() == weekday)
-            return min(days, key=lambda one: abs(one.start - calendar.midnight(now)), default=None)
-
+    if nearest := _nearest_on_weekday(match, lambda now: calendar.in_each_year(now, of_year)):
         return nearest
     return rules.of_year(None, of_year)
+
+
+def _nearest_on_weekday(match: Match, days: Callable[[datetime], Iterator[Stretch]]) -> Resolve | None:
+    """The nearest of the days around now that is on the weekday named before it; None if none is named."""
+    named = rules.CONTEXTS["weekday"].match(match[0])
+    if named is None:
+        return None
+    weekday = rules.weekday_number(named[0])
+
+    def nearest(now: datetime, tense: Tense) -> Stretch | None:
+        on_weekday = (one for one in days(now) if one.start.weekday() == weekday)
+        return min(on_weekday, key=lambda one: abs(one.start - calendar.midnight(now)), default=None)
+
+    return nearest
 
 
 def read_days_of_month(match: Match) -> Resolve | None:
@@ -119,27 +127,22 @@ def read_weekday_weeks_away(match: Match) -> Resolve | None:
     """
     weekday = rules.weekday_number(match["name"])
     if not match["count"]:
-        return lambda now, tense: calendar.day_at(calendar.day_of_week(now + DAY, weekday, 2))
+        return lambda now, tense: unit_at("day", calendar.day_of_week(now + DAY, weekday, 2))
     weeks, most = rules.count_of(match["count"])
     if weeks != most:
         return None
-
-    def resolve(now: datetime, tense: Tense) -> Stretch:
-        then = now - 7 * weeks * DAY
-        return calendar.day_at(then + ((weekday - then.weekday() + 3) % 7 - 3) * DAY)
-
-    return resolve
+    return lambda now, tense: unit_at("day", calendar.day_of_week(now - (7 * weeks + 3) * DAY, weekday, 1))
 
 
 def read_day_of_month(match: Match) -> Resolve | None:
-    """Read "the 5th" (of the month), where no noun follows."""
+    """Read "the 5th" (of the month), where no noun follows, and "Tuesday the 5th": the nearest on a Tuesday."""
     day = int(re.sub(r"\D", "", match["day"]))
 
     def days_around(now: datetime) -> Iterator[Stretch]:
         firsts = (calendar.shift_months(now.replace(day=1), count) for count in range(-3, 4))
         return filter(None, (calendar.days_in(first.year, first.month, day) for first in firsts))
 
-    return rules.occurrence(days_around)
+    return _nearest_on_weekday(match, days_around) or rules.occurrence(days_around)
 
 
 def read_year(match: Match) -> Resolve | None:
@@ -184,7 +187,7 @@ def read_unit_after_next(match: Match) -> Resolve:
     weekday = rules.named_weekday(unit)
     if weekday is None:
         return rules.unit_from_now(unit, 2 * sign)
-    return lambda now, tense: calendar.day_at(calendar.day_of_week(now + DAY * (sign > 0), weekday, 2 * sign))
+    return lambda now, tense: unit_at("day", calendar.day_of_week(now + DAY * (sign > 0), weekday, 2 * sign))
 
 
 def read_distance(match: Match) -> Resolve | None:
@@ -198,14 +201,11 @@ def read_distance(match: Match) -> Resolve | None:
     if (match["half"] and not finer) or (not match["half"] and least == 0):
         return None
 
-    def resolve(now: datetime, tense: Tense) -> Stretch:
-        if match["half"]:
-            return calendar.unit_away(finer, now, sign * (least * parts + parts // 2))
-        if weekday is None:
-            return calendar.units_away(unit, now, sign * least, sign * most, sure=sure)
-        return calendar.day_at(calendar.day_of_week(now + DAY * (sign > 0), weekday, sign * least))
-
-    return resolve
+    if match["half"]:
+        return lambda now, tense: calendar.unit_away(finer, now, sign * (least * parts + parts // 2))
+    if weekday is None:
+        return lambda now, tense: calendar.units_away(unit, now, sign * least, sign * most, sure=sure)
+    return lambda now, tense: unit_at("day", calendar.day_of_week(now + DAY * (sign > 0), weekday, sign * least))
 
 
 def read_range_ago(match: Match) -> Resolve:
@@ -233,12 +233,8 @@ def read_this_time(match: Match) -> Resolve:
     """Read "this time last year": about the same date."""
     unit = match["unit"].lower()
     spread = {"year": 15, "month": 3, "week": 1}[unit]
-
-    def resolve(now: datetime, tense: Tense) -> Stretch:
-        first = now - calendar.length_of(unit, 1) - spread * DAY
-        return replace(run_of_days(first, 2 * spread + 1), sure=False)
-
-    return resolve
+    away = calendar.length_of(unit, 1) + spread * DAY
+    return lambda now, tense: replace(run_of_days(now - away, 2 * spread + 1), sure=False)
 
 
 ENGLISH_RULES = compile_rules("english", globals())

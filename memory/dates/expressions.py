@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from memory.dates import calendar
-from memory.dates.calendar import DAY, Stretch
+from memory.dates.calendar import DAY, PAST, Stretch
 from memory.dates.phrases import Phrase, read_phrases
 from memory.dates.rules import CONTEXTS, LOOK_BACK, MAX_DATE_LENGTH, read_absolute
 from memory.types import TimeSpan
@@ -81,7 +81,7 @@ def _express(text: str, phrase: Phrase, now: datetime, zone: tzinfo, edge: int) 
     start, end = phrase.start, phrase.end
     opener = CONTEXTS["open_end"].search(text, max(edge, start - LOOK_BACK), start)
     word = opener["word"].lower().split()[0] if opener else ""
-    if word == "by" and phrase.tense != "past":
+    if word == "by" and phrase.tense not in PAST:
         opener = None  # the day by which something is due
     onwards = CONTEXTS["onwards"].match(text, end) if word == "from" else None
     try:

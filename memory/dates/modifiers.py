@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from memory.dates import calendar, rules
-from memory.dates.calendar import DAY, Stretch, Tense, run_of_days, unit_at
+from memory.dates.calendar import DAY, Stretch, Tense, unit_at
 from memory.dates.rules import Match, Resolve, compile_rules
 
 Change = Callable[[Match, Stretch], Stretch | None]
@@ -15,12 +15,7 @@ Change = Callable[[Match, Stretch], Stretch | None]
 
 def transform(change: Change, match: Match, resolve: Resolve) -> Resolve:
     """Change what a resolver returns by a modifier; None for what that does not apply to ("early" and a day)."""
-
-    def changed(now: datetime, tense: Tense) -> Stretch | None:
-        stretch = resolve(now, tense)
-        return None if stretch is None else change(match, stretch)
-
-    return changed
+    return lambda now, tense: change(match, stretch) if (stretch := resolve(now, tense)) else None
 
 
 def third_of(match: Match, stretch: Stretch) -> Stretch | None:
@@ -53,7 +48,7 @@ def _nth_unit(match: Match, stretch: Stretch) -> Stretch | None:
     count = rules.count_of(match["count"])[1] if match["count"] else 1
     weekday = _first_weekday(unit)
     if weekday is not None:
-        return _days_from(calendar.day_of_week(stretch.end if nth < 0 else stretch.start, weekday, nth), unit)
+        return unit_at(unit, calendar.day_of_week(stretch.end if nth < 0 else stretch.start, weekday, nth))
     if (unit, stretch.unit) == ("half", "month"):
         middle = stretch.start + 15 * DAY
         return Stretch(stretch.start, middle) if nth == 1 else Stretch(middle, stretch.end)
@@ -74,19 +69,15 @@ def neighbour_of(match: Match, stretch: Stretch) -> Stretch | None:
     if weekday is None:
         return unit_at(unit, stretch.start, -1) if earlier else unit_at(unit, stretch.end - timedelta(seconds=1), 1)
     if not earlier:
-        return _days_from(calendar.day_of_week(stretch.end, weekday, 1), unit)
+        return unit_at(unit, calendar.day_of_week(stretch.end, weekday, 1))
     # A weekend that contains the time is not the one before it.
     edge = stretch.start - DAY if unit == "weekend" else stretch.start
-    return _days_from(calendar.day_of_week(edge, weekday, -1), unit)
+    return unit_at(unit, calendar.day_of_week(edge, weekday, -1))
 
 
 def _first_weekday(unit: str) -> int | None:
     """The weekday that a weekend or a named weekday begins with; None for other units."""
     return 5 if unit == "weekend" else rules.named_weekday(unit)
-
-
-def _days_from(first: datetime, unit: str) -> Stretch:
-    return run_of_days(first, 2, "weekend") if unit == "weekend" else calendar.day_at(first)
 
 
 def distance_from(match: Match, stretch: Stretch) -> Stretch | None:
@@ -105,8 +96,8 @@ def part_of_day_of(match: Match, stretch: Stretch) -> Stretch | None:
 
 
 def clock_time_of(match: Match, stretch: Stretch) -> Stretch | None:
-    """The minute of a day at "13:56", the hour at "5 pm"."""
-    clock = re.sub(r"[\s.]", "", match["clock"].lower())
+    """The minute of a day at "13:56" or "13.56", the hour at "5 pm"."""
+    clock = re.sub(r"\s|\.(?!\d)", "", match["clock"].lower()).replace(".", ":")
     clock = {"noon": "12", "midnight": "24"}.get(clock, clock)
     hour, minute, *_ = *(int(number) for number in re.findall(r"\d+", clock)), 0
     if clock.endswith("m"):

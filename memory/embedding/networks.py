@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from memory.embedding import bert
 from memory.embedding.bert import DIMENSIONS, MAX_CHARACTERS, Array, Network, Weights
-from memory.embedding.turns import give_way
+from memory.embedding.turns import give_way, in_background
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer  # noqa: TC004 (a tenth of a second to import)
 
-FEW = 4
-"""Batches of few texts, at most: a question after others has as many, of different lengths."""
+FEW = 32
+"""Batches at most of what somebody asks: each sentence of a message, and each of what was said before, may be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class SentenceEncoder:
         token_type = weights["embeddings.token_type_embeddings.weight"][0]
         self._positions: Array = weights["embeddings.position_embeddings.weight"] + token_type
         # Not daemon threads: one that is inside OpenVINO when Python ends aborts the process. They are reused, because
-        # OpenVINO keeps state for each. A few texts have a thread of their own, so that a question does not queue
-        # behind all that is being indexed.
+        # OpenVINO keeps state for each. What is asked has a thread of its own, so that it does not queue behind all
+        # that is being indexed.
         self._few, self._bulk = ThreadPoolExecutor(1), ThreadPoolExecutor(bert.STREAMS)
         words, masked, last = bert.states(weights, bert.count_layers(weights))
         share = op.parameter([-1, 1, -1], np.float32)
@@ -95,7 +95,8 @@ class SentenceEncoder:
             embed(rows)
 
         runs = list(bert.batches(tokens))
-        list(self._few.map(embed, runs) if len(runs) <= FEW else self._bulk.map(embed_later, runs))
+        is_asked = len(runs) <= FEW and not in_background()
+        list(self._few.map(embed, runs) if is_asked else self._bulk.map(embed_later, runs))
         return vectors
 
 
@@ -110,10 +111,10 @@ class TrainedNetwork:
         self._package, self._path, self._heads = parts, path, heads
         self._lock, self._pool = threading.Lock(), ThreadPoolExecutor(bert.STREAMS)
 
-    def load(self) -> Network:
-        """Load the weights unless they are loaded."""
+    def load(self) -> tuple[Network, Weights]:
+        """The network, and the weights that are of no layer; loaded unless they are."""
         with self._lock:
-            return self._loaded[0]
+            return self._loaded
 
     @property
     def parts(self) -> Parts:
@@ -122,8 +123,7 @@ class TrainedNetwork:
 
     def weight(self, name: str) -> Array:
         """A weight that is of no layer."""
-        self.load()
-        return self._loaded[1][name]
+        return self.load()[1][name]
 
     @cached_property
     def _loaded(self) -> tuple[Network, Weights]:
@@ -139,8 +139,8 @@ class TrainedNetwork:
 
     def compute(self, texts: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> list[list[Array]]:
         """What the heads make of texts, given as their token ids and types: an array a head, (tokens, outputs)."""
-        network, found = self.load(), dict[int, list[Array]]()
-        places, kinds = (self.weight(f"embeddings.{name}_embeddings.weight") for name in ("position", "token_type"))
+        (network, weights), found = self.load(), dict[int, list[Array]]()
+        places, kinds = (weights[f"embeddings.{name}_embeddings.weight"] for name in ("position", "token_type"))
 
         def infer(rows: list[int]) -> None:
             (ids, is_token), (of_type, _) = (bert.fill([each[row] for row in rows]) for each in (texts, types))

@@ -8,32 +8,34 @@ PATIENCE = 2.0
 """Seconds for which a batch of the background waits at most, so that it goes on where somebody always asks."""
 
 _turn = threading.Lock()
-_count = threading.Lock()
-_nobody_asks = threading.Event()
-_nobody_asks.set()
+_change = threading.Condition()
 _asking = 0
+_here = threading.local()
 
 
 @contextmanager
 def asking() -> Iterator[None]:
     """Let the background wait for as long as the context lasts."""
-    _add(1)
+    global _asking
+    with _change:
+        _asking += 1
     try:
         yield
     finally:
-        _add(-1)
+        with _change:
+            _asking -= 1
+            _change.notify_all()
 
 
-def _add(change: int) -> None:
-    global _asking
-    with _count:
-        _asking += change
-        (_nobody_asks.clear if _asking else _nobody_asks.set)()
+def anyone_asks() -> bool:
+    """Whether the background waits now."""
+    return _asking > 0
 
 
 def give_way() -> None:
     """Wait until nobody asks, with patience."""
-    _nobody_asks.wait(PATIENCE)
+    with _change:
+        _change.wait_for(lambda: not _asking, PATIENCE)
 
 
 @contextmanager
@@ -45,7 +47,16 @@ def background_turn(stopped: Callable[[], bool] = lambda: False) -> Iterator[Non
     with _turn:
         if not stopped():
             give_way()
-        yield
+        _here.in_background = True
+        try:
+            yield
+        finally:
+            _here.in_background = False
+
+
+def in_background() -> bool:
+    """Whether this thread has the turn of the background."""
+    return getattr(_here, "in_background", False)
 
 
 class BackgroundThread:

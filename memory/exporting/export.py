@@ -79,15 +79,14 @@ def _of_persona(db: Database, persona: Persona) -> Iterator[Line]:
 def _pieces(db: Database, session_id: int) -> Iterator[tuple[TurnRow, ...]]:
     """The turns of a session in batches that fit one line; one empty batch for a session without turns."""
     piece: list[TurnRow] = []
-    characters = pieces = 0
+    characters = 0
     for row in db.query(SQL["turns"], [session_id]):
-        piece.append(TurnRow.read(row, recallable=bool(row["recallable"])))
-        characters += len(row["text"])
         if len(piece) >= LINE_TURNS or characters >= LINE_CHARACTERS:
             yield tuple(piece)
-            piece, characters, pieces = [], 0, pieces + 1
-    if piece or not pieces:
-        yield tuple(piece)
+            piece, characters = [], 0
+        piece.append(TurnRow.read(row, recallable=bool(row["recallable"])))
+        characters += len(row["text"])
+    yield tuple(piece)
 
 
 def _memory_line(row: rows.Row) -> Line:

@@ -40,7 +40,7 @@ MIN_PROOF_CHARACTERS = 12
 MAX_TEXTS_SEARCHED = 1000
 """The most texts to search the bank and its copies for; from more, an even sample is taken."""
 
-PREVIEW_LINES = 5
+PREVIEW_LINES = 12
 """Lines that a preview shows of what would be deleted."""
 
 ROWS_PER_STATEMENT = 1000
@@ -187,8 +187,7 @@ def _clean_and_verify(bank: Bank, report: ForgetReport, texts: set[str], progres
         uploads = _find_uploads(bank, provable)
         for upload in uploads:
             upload.unlink(missing_ok=True)
-        remaining = find_in_bank(bank.path, sample)
-        left = _absent_from_rows(bank, remaining) if remaining else []
+        left = _absent_from_rows(bank, find_in_bank(bank.path, sample))
         kept = sorted([*folder.glob(f"{bank.path.name}{KEPT_SUFFIX}*"), *find_unfinished(folder)])
         copies = tuple(path for path in kept if byte_search.find_in_file(path, sample))
     except (BankUnavailable, OSError) as fault:

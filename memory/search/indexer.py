@@ -5,6 +5,7 @@ next start continues where it stopped.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import count
 
 from sqlite_utils import Database
@@ -18,6 +19,9 @@ from memory.search.engine import packing, segments
 BATCH = 256
 """Keys a transaction: enough to sort by length for the encoder, few enough to be found within seconds."""
 
+NEWEST = 4
+"""Keys that whoever asks embeds at once, newest first: mostly all that was told just before."""
+
 PACK_EVERY = 32
 """Batches embedded between two attempts to pack."""
 
@@ -26,9 +30,17 @@ Stopped = Callable[[], bool]
 
 
 def embed_pending(
-    bank: Bank, embedder: Embedder, persona_id: int | None = None, limit: int = BATCH, stopped: Stopped = lambda: False
+    bank: Bank,
+    embedder: Embedder,
+    persona_id: int | None = None,
+    limit: int = BATCH,
+    stopped: Stopped = lambda: False,
+    turn: AbstractContextManager[None] | None = None,
 ) -> int:
-    """Embed up to `limit` keys (of one persona, or of all) that have no vector yet, newest first; returns how many."""
+    """Embed up to `limit` keys (of one persona, or of all) that have no vector yet, newest first; returns how many.
+
+    They are embedded in a `turn`, that of the background by default.
+    """
     newest = indexing.newest_keys_without_vector
     with bank.reading() as db:
         gaps = packing.gaps(db, embedder.model, persona_id)
@@ -36,7 +48,7 @@ def embed_pending(
     pending = {key_hash: key for _, key_hash, key in sorted(rows, reverse=True)[:limit]}
     if not pending:
         return 0
-    with background_turn(stopped):
+    with turn or background_turn(stopped):
         if stopped():
             return 0
         vectors = embedder.encode_document(list(pending.values()))

@@ -5,7 +5,7 @@ A pure function over arrays, without bank or index. The match of words and meani
 name in `SearchSettings`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -125,31 +125,17 @@ class Factor:
         return self.effect.format(weight=weight, times=1 + weight, whose=whose)
 
 
-@dataclass(frozen=True, slots=True)
-class Breakdown:
-    """The scores of all candidates, each of shape (m,), and what they are made of.
+def score(
+    candidates: Candidates, weights: Sequence[float], subject: Subject, settings: SearchSettings
+) -> dict[str, Scores]:
+    """Score the candidates for a question of several views, each with its weight; each score has shape (m,).
 
-    `lexical` and `dense` are of the first view; `fused`, in 0..1, is the weighted mean over the views; `gains` is what
-    each factor adds to it, by the factor's name; `total` is the sum, for turns scaled by `_scale_turns`.
-    `meaning` is the share that meaning had in the first view.
+    meaning         the share that meaning had in the first view, the same for all
+    lexical, dense  of the first view
+    fused           the weighted mean over the views, in 0..1
+    time, ...       what each factor adds to it, by the factor's name
+    total           the sum, for turns scaled by `_scale_turns`
     """
-
-    meaning: float
-    lexical: Scores
-    dense: Scores
-    fused: Scores
-    gains: Mapping[str, Scores]
-    total: Scores
-
-    def row(self, row: int) -> dict[str, float]:
-        """The scores of one candidate, by name."""
-        scores = {"lexical": self.lexical, "dense": self.dense, "fused": self.fused, **self.gains}
-        rounded = {name: round(float(values[row]), 4) for name, values in scores.items()}
-        return {"meaning": round(self.meaning, 4), **rounded}
-
-
-def score(candidates: Candidates, weights: Sequence[float], subject: Subject, settings: SearchSettings) -> Breakdown:
-    """Score the candidates for a question of several views, each with its weight."""
     shares = np.full(len(weights), float(settings.dense_weight))
     if settings.dense_weight < 1:  # without words there is nothing else to go by
         shares *= candidates.share_in_vocabulary
@@ -167,7 +153,8 @@ def score(candidates: Candidates, weights: Sequence[float], subject: Subject, se
         without_context = without_context if factor.scope == "context" else total
         without_turns = total if factor.scope == "memories" else without_turns
     total = _scale_turns(candidates, without_turns, total)
-    return Breakdown(float(shares[0]), candidates.lexical[0], candidates.dense[0], fused, gains, total)
+    meaning, lexical, dense = np.full(len(total), shares[0]), candidates.lexical[0], candidates.dense[0]
+    return {"meaning": meaning, "lexical": lexical, "dense": dense, "fused": fused, **gains, "total": total}
 
 
 def standardise(scores: Scores, among: Scores) -> Scores:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from memory.embedding.embedder import Embedder, Vectors
 from memory.search import scoring
 from memory.search.engine.index import DenseScores, Index, IndexCache, Rows
 from memory.search.engine.postings import Mask, reference_bm25, term_code
-from memory.search.engine.segments import MAX_ROWS
+from memory.search.engine.segments import MAX_ROWS, column
 from memory.search.names import possible_names
 from memory.search.scoring import DIALOGUE, Candidates, Scores, SearchSettings, Subject
 from memory.search.tokens import query_terms
@@ -27,6 +27,9 @@ from memory.types import QUESTION, STORES, DropReason, Hit, TimeSpan
 
 MAX_NAMES = 64
 """Possible names looked up of one text: each is compared with the speaker of every turn."""
+
+MAIN_SPEAKER_SHARE = 0.2
+"""The share of all turns above which somebody is a main speaker."""
 
 MAX_PINNED = 10
 """Pinned memories that are considered for every question: they take room from those that were found."""
@@ -60,7 +63,7 @@ class Searcher:
     def __init__(self, bank: Bank, embedder: Embedder) -> None:
         self.bank = bank
         self.embedder = embedder
-        self._indexes: IndexCache | None = None
+        self._indexes = IndexCache(embedder)
 
     def views(self, texts: Sequence[str]) -> tuple[View, ...]:
         """Embed several wordings of a question in one encoder call."""
@@ -69,7 +72,7 @@ class Searcher:
         return tuple(View(t, v) for t, v in zip(texts, vectors, strict=True))
 
     def main_speakers(self, persona_id: int, text: str, as_of: datetime) -> tuple[str, ...]:
-        """The names in a text that belong to main speakers: those who said a good part of all turns up to `as_of`.
+        """The names in a text of main speakers: those who said over `MAIN_SPEAKER_SHARE` of all turns up to `as_of`.
 
         Somebody who is only talked about has hardly a turn of their own.
         """
@@ -77,8 +80,10 @@ class Searcher:
         if not codes:
             return ()
         with self._open_index(persona_id, joined=False) as (_, index):
-            main = index.main_speakers(list(codes.values()), as_of)
-        return tuple(name for name, code in codes.items() if code in main)
+            is_turn = index.known_at(as_of) & (index.stores == DIALOGUE)
+            speakers = column(index.segments, "speakers")[is_turn]
+        least = MAIN_SPEAKER_SHARE * len(speakers)
+        return tuple(name for name, code in codes.items() if np.count_nonzero(speakers == code) > least)
 
     def document_frequencies(
         self, persona_id: int, terms: Sequence[str], as_of: datetime
@@ -98,7 +103,7 @@ class Searcher:
         """The best k memories of each store that were known to the persona at `as_of`, best first.
 
         Where `subject` names a time, the best k about it are included, too: one week must not be crowded out by the
-        other fifty. `Hit.scores` is the row of `memory.search.scoring.Breakdown`, `Hit.score` its total.
+        other fifty. `Hit.scores` are those of `memory.search.scoring.score`, `Hit.score` is their total.
         """
         settings, subject = settings or SearchSettings(), subject or Subject()
         with self._open_index(persona_id) as (db, index):
@@ -121,13 +126,19 @@ class Searcher:
             scores = scoring.score(candidates, [view.weight for view in views], subject, settings)
             # A question that was asked before is the likest of all to one that is asked again, and answers nothing.
             asks = np.isin(candidates.columns.ids, indexing.ids_of_attribute(db, personas, QUESTION))
-            total = np.where(asks, LAST, 1.0) * scores.total
-            best, ranked = _rank(candidates, total, np.isin(rows, pinned), as_of, settings, subject)
+            total = scores.pop("total")
+            ranking = np.where(asks, LAST, 1.0) * total
+            best, ranked = _rank(candidates, ranking, np.isin(rows, pinned), as_of, settings, subject)
             memories = memories_by_id(db, persona_id, candidates.columns.ids[[*best, *ranked]].tolist())
         unread: tuple[DropReason, str] = ("rank", f"not among the {settings.k} best of its kind")
         return tuple(
-            Hit(m, float(scores.total[place]), scores.row(place), *(unread if n >= len(best) else ()))
-            for n, (m, place) in enumerate(zip(memories, [*best, *ranked], strict=True))
+            Hit(
+                memory,
+                float(total[place]),
+                {name: round(float(values[place]), 4) for name, values in scores.items()},
+                *(unread if n >= len(best) else ()),
+            )
+            for n, (memory, place) in enumerate(zip(memories, [*best, *ranked], strict=True))
         )
 
     @contextmanager
@@ -136,8 +147,6 @@ class Searcher:
 
         It is `joined` with what the user said to others, or else of the persona's own memories alone.
         """
-        if self._indexes is None:
-            self._indexes = IndexCache(self.embedder.model, self.embedder.dimensions)
         with self.bank.reading_snapshot() as db:
             yield db, self._indexes.get(db, *(visible_personas(db, persona_id) if joined else [persona_id]))
 
@@ -163,32 +172,20 @@ def likely_rows(
     valid = known.copy()
     valid[index.closed.rows[index.closed.at <= as_of.timestamp()]] = False
     selected = np.zeros(len(index), dtype=np.bool_)
-    for mask in (valid, known & index.overlapping(during)) if during else (valid,):
-        large: list[tuple[Mask, Rows]] = []  # the stores with more rows than are kept
-        for store in range(len(STORES)):
-            of_store = mask & (index.stores == store)
-            rows = np.flatnonzero(of_store)
-            if len(rows) > kept:
-                large.append((of_store, rows))
-            else:
-                selected[rows] = True
-        for view in range(len(lexical)) if large else ():
-            for of_store, rows in large:
-                selected[_best(of_store, rows, lexical[view], kept)] = True
-            for rows in _nearest(large, dense, view, kept):
-                selected[rows] = True
+    masks = (valid, known & index.overlapping(during)) if during else (valid,)
+    for mask, store in product(masks, range(len(STORES))):
+        of_store = mask & (index.stores == store)
+        rows = np.flatnonzero(of_store)
+        if len(rows) <= kept:
+            selected[rows] = True
+            continue
+        for view in range(len(lexical)):
+            selected[_best(of_store, rows, lexical[view], kept)] = True
+            near = _best(of_store, rows, dense.coarse[view], max(COARSE, kept))
+            cosine = dense.cosine(near, slice(view, view + 1))[0]
+            selected[near[cosine >= _cutoff(cosine[_sample(kept)])]] = True
     _add_neighbours(selected, index)
     return np.flatnonzero(selected & known)
-
-
-def _nearest(stores: Sequence[tuple[Mask, Rows]], dense: DenseScores, view: int, kept: int) -> Iterator[Rows]:
-    """For each store (its mask and rows), about `kept` rows of the best cosine to a view."""
-    by_store = [_best(of_store, rows, dense.coarse[view], max(COARSE, kept)) for of_store, rows in stores]
-    together = np.sort(np.concatenate(by_store), kind="stable")  # one pass over the segments for all stores
-    cosine = dense.cosine(together, slice(view, view + 1))[0]
-    for rows in by_store:
-        of_rows = cosine[np.searchsorted(together, rows)]
-        yield rows[of_rows >= _cutoff(of_rows[_sample(kept)])]
 
 
 def _best(mask: Mask, rows: Rows, scores: NDArray[Any], count: int) -> Rows:

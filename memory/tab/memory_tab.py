@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from memory.bank import journal
 from memory.bank.bank import Bank
-from memory.bank.queries.listing import GROUPS, OTHER_KINDS, list_memories, read_other
+from memory.bank.queries.listing import GROUPS, OTHER_KINDS, list_memories, list_other
 from memory.errors import MemoirError
 from memory.forgetting import forget
 from memory.formatting import STORE_NAMES, parse_date
@@ -196,9 +196,14 @@ class MemoryList:
             return {self.totals: nobody, self.rows: "", self.listed: (), **self.pages.show(0, 0, "")}
         words, kind, during = (filters[0] or "").strip(), filters[1] or FACTS, _between(*filters[2:])
         listed = list_memories(self.bank, persona_id)
-        memories, total, page = self._read_page(persona_id, words, kind, during, page, listed)
-        text = f"{total:,}{' found' if words else ''}"
-        if not total:
+        if words:
+            found = self._search(persona_id, words, kind, during, listed)
+        else:
+            found = self._list(persona_id, kind, during, listed)
+        page = self.pages.last(page, len(found))
+        memories = self.bank.memories_by_id(persona_id, found[page * PAGE : (page + 1) * PAGE])
+        text = f"{len(found):,}{' found' if words else ''}"
+        if not found:
             text = NO_MATCHES if words or kind or during else NO_FACTS
         named = [("Pinned" if m.pinned else listed.get(m.id) or kind_name(m), m) for m in memories]
         is_grouped = not words and kind not in OTHER_KINDS
@@ -208,7 +213,7 @@ class MemoryList:
             self.rows: render("memory_list.html", parts=parts),
             self.kind: kind,
             self.listed: (persona_id, *filters),
-            **self.pages.show(page, total, text),
+            **self.pages.show(page, len(found), text),
         }
 
     def widen(self, listed: Sequence[int | str | None], *filters: str | None) -> list[str | None]:
@@ -217,42 +222,31 @@ class MemoryList:
         begins = text and not (listed and listed[1])
         return [text, EVERYTHING if begins and kind == FACTS else kind, *dates]
 
-    def _read_page(
-        self, persona_id: int, words: str, kind: str, during: TimeSpan | None, page: int, listed: Mapping[int, str]
-    ) -> tuple[list[Memory], int, int]:
-        """The memories of a page, how many there are on all pages, and the page after all."""
-        if words:
-            found = self._search(persona_id, words, kind, during, listed)
-            page = self.pages.last(page, len(found))
-            return found[page * PAGE : (page + 1) * PAGE], len(found), page
-        inside = listed if during is None else list_memories(self.bank, persona_id, during)
-        ids = [memory_id for memory_id, group in inside.items() if kind in (FACTS, EVERYTHING, group)]
-        other = "dialogue" if kind == EVERYTHING else kind if kind in OTHER_KINDS else ""
-        total = len(ids) + (read_other(self.bank, persona_id, other, during, 0)[1] if other else 0)
-        page = self.pages.last(page, total)
-        memories = self.bank.memories_by_id(persona_id, ids[page * PAGE : (page + 1) * PAGE])
-        if other and (room := PAGE - len(memories)):
-            skipped = max(0, page * PAGE - len(ids))
-            memories += read_other(self.bank, persona_id, other, during, room, skipped)[0]
-        return memories, total, page
+    def _list(self, persona_id: int, kind: str, during: TimeSpan | None, listed: Mapping[int, str]) -> list[int]:
+        """The ids of all memories of a kind and a time."""
+        if kind in OTHER_KINDS:
+            return list_other(self.bank, persona_id, kind, during)
+        groups = listed if during is None else list_memories(self.bank, persona_id, during)
+        ids = [memory_id for memory_id, group in groups.items() if kind in (FACTS, EVERYTHING, group)]
+        return ids + list_other(self.bank, persona_id, "dialogue", during) if kind == EVERYTHING else ids
 
     def _search(
         self, persona_id: int, words: str, kind: str, during: TimeSpan | None, listed: Mapping[int, str]
-    ) -> list[Memory]:
-        """The memories that match words, best first.
+    ) -> list[int]:
+        """The ids of the memories that match words, best first.
 
         Where all is searched, a line of a conversation is left out if something is found that was learned from it.
         """
         if kind == "retracted":  # not in the index
-            retracted, _ = read_other(self.bank, persona_id, kind, during)
-            return [memory for memory in retracted if words.casefold() in memory.text.casefold()]
+            retracted = self.bank.memories_by_id(persona_id, list_other(self.bank, persona_id, kind, during))
+            return [memory.id for memory in retracted if words.casefold() in memory.text.casefold()]
         searcher = self.searcher()
         views = searcher.views([words])
         hits = searcher.search(persona_id, views, LAST_DAY, SearchSettings(k=HITS_PER_STORE))
         close = (h.memory for h in hits if h.scores["lexical"] > 0 or h.scores["dense"] >= MIN_MEANING)
         memories = [memory for memory in close if _is_during(memory, during) and memory.retracted_at is None]
         if kind == "summary":
-            return [memory for memory in memories if memory.attribute == SUMMARY]
+            return [memory.id for memory in memories if memory.attribute == SUMMARY]
         stated = {turn for memory in memories if memory.id in listed for turn in memory.turn_ids}
 
         def fits(memory: Memory) -> bool:
@@ -260,7 +254,7 @@ class MemoryList:
                 return kind == "dialogue" or (kind == EVERYTHING and stated.isdisjoint(memory.turn_ids))
             return memory.id in listed and kind in (FACTS, EVERYTHING, listed[memory.id])
 
-        return [memory for memory in memories if fits(memory)]
+        return [memory.id for memory in memories if fits(memory)]
 
 
 def persona_choices(bank: Bank) -> list[tuple[str, int]]:
@@ -281,8 +275,10 @@ def _between(since: str | None, until: str | None) -> TimeSpan | None:
 
 def _is_during(memory: Memory, span: TimeSpan | None) -> bool:
     """Whether a memory is of a time, if one is asked for."""
-    if span is None or memory.event is not None:
-        return span is None or memory.event is None or memory.event.overlaps(span)
+    if span is None:
+        return True
+    if memory.event is not None:
+        return memory.event.overlaps(span)
     return memory.said_at is not None and span.start <= memory.said_at < span.end
 
 

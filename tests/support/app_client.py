@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -71,17 +72,19 @@ class Program:
         joined = self.http.post("/gradio_api/queue/join", json=body)
         return joined.json()["event_id"] if joined.status_code == 200 else ""
 
-    def hear(self, session: str) -> str:
-        """All that the queue tells a window, until it closes."""
-        return self.read(f"/gradio_api/queue/data?session_hash={session}")
+    def hear(self, session: str, event: str = "") -> str:
+        """All that the queue tells a window, until `event` is done; the stream is closed some seconds later."""
+        return self.read(f"/gradio_api/queue/data?session_hash={session}", event)
 
-    def read(self, path: str) -> str:
-        """A stream as far as it goes; for an unknown window or event it breaks off."""
+    def read(self, path: str, event: str = "") -> str:
+        """A stream until `event` is done, else as far as it goes; for an unknown window or event it breaks off."""
         heard: list[str] = []
         ends = time.monotonic() + PATIENCE
         with suppress(httpx.RemoteProtocolError), self.http.stream("GET", path) as told:
             for piece in told.iter_text():
                 heard.append(piece)
+                if event and event in piece and "process_completed" in piece:
+                    break
                 if time.monotonic() > ends:  # signs of life go on for ever where nothing comes of an event
                     break
         return "".join(heard)
@@ -90,11 +93,11 @@ class Program:
         """Upload a file."""
         return self.http.post("/gradio_api/upload", files={"files": (name, content)})
 
-    def look_into(self, path: str, session: str = "look", **held: Any) -> str:
-        """What the upload box of a window tells of a file that is at `path`."""
+    def look_into(self, path: str, session: str = "", **held: Any) -> str:
+        """What the upload box of a window, a new one unless named, tells of a file that is at `path`."""
         number = next(e["id"] for e in self.events() if any(t[1] == "upload" for t in e["targets"]))
-        self.join(number, [{"path": path, "meta": HELD, **held}], session)
-        return self.hear(session)
+        session = session or secrets.token_hex(8)
+        return self.hear(session, self.join(number, [{"path": path, "meta": HELD, **held}], session))
 
 
 def told(answer: httpx.Response) -> Any:

@@ -49,7 +49,7 @@ Bag = frozenset[tuple[str, int]]
 """A multiset of words: each with how often it has come before."""
 
 
-_KEYS = ("text", "question", "q", "after", "tell", "ask")
+_KEYS = ("text", "question", "q", "after", "tell", "ask", "lines", "message")
 """What holds a text in our files; ids, times, kinds and answers are under other keys."""
 
 

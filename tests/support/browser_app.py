@@ -8,13 +8,22 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
+import uvicorn
 from playwright.sync_api import Browser, Locator, Page, expect
+
+from graph.server.page import mount_page
+
+if TYPE_CHECKING:
+    import gradio as gr
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).parents[1] / "data" / "browser"
@@ -203,3 +212,19 @@ class Screen:
     def overflows(self) -> bool:
         """Whether the page is wider than the window."""
         return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+
+
+@contextmanager
+def served(page: gr.Blocks, uploads: Path) -> Iterator[str]:
+    """The address of a page while it is served."""
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(mount_page(page, uploads, 1000), port=port, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while thread.is_alive() and not server.started:
+        time.sleep(0.05)
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=30)

@@ -6,7 +6,9 @@ import time
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from support.loopback_server import LoopbackServer
 
 SCRIPTED = {"id": "scripted", "object": "model", "max_model_len": 16384}
 
@@ -111,15 +113,10 @@ class ChatServer:
         return reply(request) if callable(reply) else reply
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(LoopbackServer):
     def __init__(self, chat):
         super().__init__(("127.0.0.1", chat.port), _Handler)
         self.chat = chat
-
-    def handle_error(self, request, client_address):
-        """A client that went away is no fault, and the next test's standard error is not the place to say so."""
 
 
 class _Handler(BaseHTTPRequestHandler):

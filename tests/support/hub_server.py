@@ -5,8 +5,10 @@ import json
 import re
 import threading
 from collections import deque
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs
+
+from support.loopback_server import LoopbackServer
 
 
 class Hub:
@@ -47,7 +49,7 @@ class Hub:
 
 
 def _serve(handler):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = LoopbackServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     return server
 

@@ -100,9 +100,12 @@ moved to Tuesday 13 June|Tuesday 13 June|2023-06-13|2023-06-14
 on Monday, June 13th|Monday, June 13th|2022-06-13|2022-06-14
 the 7th of May|7th of May|2023-05-07|2023-05-08
 on May 25|May 25|2023-05-25|2023-05-26
-on 26 May|26 May|2022-05-26|2022-05-27
+on 26 May|26 May|2023-05-26|2023-05-27
+in September|September|2023-09-01|2023-10-01
+in February|February|2023-02-01|2023-03-01
+we met on 26 May|26 May|2022-05-26|2022-05-27
 I'll fly on 26 May|26 May|2023-05-26|2023-05-27
-on February 29|February 29|2020-02-29|2020-03-01
+we met on February 29|February 29|2020-02-29|2020-03-01
 on 5/13/22|5/13/22|2022-05-13|2022-05-14
 on 13.05.2022|13.05.2022|2022-05-13|2022-05-14
 2023-05-08|2023-05-08|2023-05-08|2023-05-09
@@ -113,11 +116,11 @@ at 2023-05-08 13:56:00+02:00|2023-05-08 13:56:00+02:00|2023-05-08T11:56|2023-05-
 8 May 2023 at 5 p.m.|8 May 2023 at 5 p.m.|2023-05-08T17|2023-05-08T18
 on the 5th we met|the 5th|2023-05-05|2023-05-06
 on the 25th.|the 25th|2023-05-25|2023-05-26
-on the 31st.|the 31st|2023-03-31|2023-04-01
+we met on the 31st.|the 31st|2023-03-31|2023-04-01
 the 5th of last month|the 5th of last month|2023-04-05|2023-04-06
 in March|March|2023-03-01|2023-04-01
 in May|May|2023-05-01|2023-06-01
-in september|september|2022-09-01|2022-10-01
+we met in september|september|2022-09-01|2022-10-01
 in June I will graduate|June|2023-06-01|2023-07-01
 last March|last March|2023-03-01|2023-04-01
 last May|last May|2022-05-01|2022-06-01
@@ -129,7 +132,7 @@ in March two years ago|March two years ago|2021-03-01|2021-04-01
 October 2021|October 2021|2021-10-01|2021-11-01
 in Oct. 2021|Oct. 2021|2021-10-01|2021-11-01
 in 2018|2018|2018-01-01|2019-01-01
-in early June|early June|2022-06-01|2022-06-11|?
+we met in early June|early June|2022-06-01|2022-06-11|?
 mid-May|mid-May|2023-05-11|2023-05-21|?
 in late February 2023|late February 2023|2023-02-21|2023-03-01|?
 the end of April|the end of April|2023-04-21|2023-05-01|?
@@ -140,7 +143,7 @@ the winter of 2021|winter of 2021|2021-12-01|2022-03-01
 last summer|last summer|2022-06-01|2022-09-01
 last winter|last winter|2022-12-01|2023-03-01
 this summer|this summer|2023-06-01|2023-09-01
-in the fall|fall|2022-09-01|2022-12-01
+we met in the fall|fall|2022-09-01|2022-12-01
 in the 1990s|the 1990s|1990-01-01|2000-01-01
 the early 80s|the early 80s|1980-01-01|1983-05-01|?
 in the nineties|the nineties|1990-01-01|2000-01-01

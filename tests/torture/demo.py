@@ -1,5 +1,6 @@
 """A hundred visitors of the demo tell, ask, upload and leave; each sees only their own, and nothing of it stays."""
 
+import os
 import queue
 import re
 import threading
@@ -91,7 +92,7 @@ def run(
         if late - early > GROWTH:
             outcome.fault("grown", outcome.note)
         for seconds_waited in count():
-            left = [path for name in ("visitors", "uploads") for path in (folder / name).rglob("*") if path.is_file()]
+            left = [file for name in ("visitors", "uploads") for file in files_below(folder / name)]
             if not left:
                 break
             if seconds_waited > stay + 60:
@@ -119,6 +120,11 @@ def talk(came: "queue.Queue[Visitor]", chance: Random, over: threading.Event, ou
         if set(SECRET.findall(answer.text)) - {visitor.secret}:
             outcome.fault("seen", answer.text[:300])
         came.put(visitor)
+
+
+def files_below(folder: Path) -> list[Path]:
+    """The files at any depth, of a folder that others may go from meanwhile."""
+    return [Path(inside, name) for inside, _, names in os.walk(folder) for name in names]
 
 
 def megabytes(app: App) -> float:

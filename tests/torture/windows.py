@@ -11,7 +11,7 @@ from statistics import quantiles
 from typing import Any
 
 from memory.users import Users
-from support.app_client import HELD, PASSWORDS, Program
+from support.app_client import HELD, PASSWORDS, PATIENCE, Program
 from support.browser_app import App
 from tests.torture.attack import new, started
 from tests.torture.outcome import Outcome
@@ -45,12 +45,13 @@ class Window(Program):
     def __init__(self, app: App, name: str) -> None:
         super().__init__(app, name)
         self.session, self.chat = name * 4, ""
+        self._lines: Iterator[str] = iter(())
         self._numbers = {event["api_name"]: event["id"] for event in reversed(self.events())}
 
     def send(self, event: str, *data: Any, detail: Mapping[str, Any] | None = None) -> str:
-        """Send one of the page's events; all that the queue tells of it."""
+        """Send one of the page's events, and hear of it as the page does, on a stream that stays open."""
         joined = self.join(self._numbers[event], list(data), self.session, detail)
-        return self.hear(self.session) if joined else "refused"
+        return self.hear(self.session, joined) if joined else "refused"
 
     def open_demo(self) -> None:
         """Open a chat with the demo's persona."""
@@ -58,10 +59,27 @@ class Window(Program):
         self.chat = CHAT.findall(self.send("open_demo"))[-1]
 
     def ask(self, question: str) -> str:
-        """Send a message in that chat, and hear its answer as the page does."""
+        """Send a message in that chat; what the queue tells of its answer."""
         detail = {"text": question, "chat": self.chat, "edits": None}
-        taken = self.send("take", None, None, False, None, "auto", detail=detail)
+        data = [None, None, False, None, "auto"]
+        taken = self.send("take", *data, detail=detail)
         return taken if failed(taken) else self.send("follow", None)
+
+    def hear(self, session: str, event: str = "") -> str:
+        """What the queue tells until an event is done; where the stream has ended, another is opened."""
+        heard, ends = list[str](), time.monotonic() + PATIENCE
+        while event and time.monotonic() < ends:
+            for line in self._lines:
+                heard.append(line)
+                if event in line and '"process_completed"' in line:
+                    return "\n".join(heard)
+            self._lines = self.stream_lines(session)
+        return "\n".join(heard)
+
+    def stream_lines(self, session: str) -> Iterator[str]:
+        """The lines of a new stream."""
+        with self.http.stream("GET", f"/gradio_api/queue/data?session_hash={session}") as told:
+            yield from told.iter_lines()
 
     def bring_in(self, path: str) -> list[str]:
         """Import all of an uploaded file, in which the user is nobody; what the queue tells of each step."""

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, in_file, short_digest
+from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, in_file, leaves, short_digest
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, list_items, parse_moment
@@ -127,7 +127,8 @@ def _gold(fields: Fields, ability: str, session_of: dict[str, str]) -> Gold | No
         fields.report("", f"expected a question and one of {', '.join(REFERENCES)}; not asked")
         return None
     turns: list[str] = []
-    for turn in dict.fromkeys(_ids(fields.values.get("source_chat_ids"))):
+    named = (each for each in leaves(fields.values.get("source_chat_ids")) if type(each) in (str, int))
+    for turn in dict.fromkeys(Fields({"id": each}, "").text("id").strip() for each in named):
         if session_of.get(turn):
             turns.append(turn)
         else:
@@ -142,12 +143,3 @@ def _gold(fields: Fields, ability: str, session_of: dict[str, str]) -> Gold | No
         rubric=tuple(point for point, _ in fields.items("rubric") if isinstance(point, str) and point.strip()),
         in_order=ability == ORDERING,
     )
-
-
-def _ids(value: object) -> Iterator[str]:
-    """The ids in a number or text, or in lists and objects of them, however nested."""
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _ids(part)
-    elif isinstance(value, str | int) and not isinstance(value, bool):
-        yield Fields({"id": value}, "").text("id").strip()

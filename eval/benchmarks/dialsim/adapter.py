@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.benchmarks.dialsim.unpickle import read_pickle
-from eval.benchmarks.reading import gather
+from eval.benchmarks.reading import gather, leaves
 from eval.play.simulation.choices import dont_know
 from eval.play.simulation.names import DEFAULT
 from eval.types import Gold, History, Probe
@@ -294,11 +294,7 @@ def _probe(
     )
 
 
-def _days(value: object) -> Iterator[str]:
+def _days(value: object) -> list[str]:
     """The dates of evidence, as ISO dates; "past" and "fu..." are not dates."""
-    if isinstance(value, str):
-        if moment := parse_moment(value, "%B %d, %Y"):
-            yield f"{moment:%Y-%m-%d}"
-        return
-    for _, each in _entries(value):
-        yield from _days(each)
+    moments = (parse_moment(each, "%B %d, %Y") for each in leaves(value) if isinstance(each, str))
+    return [f"{moment:%Y-%m-%d}" for moment in moments if moment]

@@ -34,7 +34,7 @@ _OF_VALUES = (AttributeError, LookupError, MemoryError, OverflowError, TypeError
 """What `pickle` raises for a damaged file; its documentation names some, and says that there are more."""
 
 
-def read_pickle(path: Path, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN401  # whatever plain value it holds
+def read_pickle(path: Path) -> Any:  # noqa: ANN401  # whatever plain value it holds
     """Load a pickle made of dict, list, tuple, str, int, float, bool and None only.
 
     A file that asks for anything else (a class, a function) is refused at that instruction, and what was built of plain
@@ -47,8 +47,8 @@ def read_pickle(path: Path, most_bytes: int = MOST_BYTES) -> Any:  # noqa: ANN40
         with path.open("rb") as file:
             if size == 0:
                 raise UnreadableFile(f"{path.name} is empty; expected a pickle. Download it again.")
-            if size > most_bytes:
-                limit = f"{size:,} bytes long; at most {most_bytes:,} are read"
+            if size > MOST_BYTES:
+                limit = f"{size:,} bytes long; at most {MOST_BYTES:,} are read"
                 raise UnreadableFile(f"{path.name} is {limit}. Nothing of it was kept.")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 return _Plain(path, data).load()

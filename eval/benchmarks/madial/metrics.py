@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from functools import lru_cache, partial
+from functools import partial
 
 from eval.metrics.answers import CITATION_MARK, IS_CJK, TextMetric, bleu_scorer
 from eval.metrics.evidence import check_arguments
@@ -30,7 +30,11 @@ def bleu(reply: str, references: Sequence[str], *, n: int) -> float:
     each order weighs .33. One deviation: Chinese is split as sacrebleu's "zh" does, not by jieba. Of several references
     the best counts. The marks of citations are left out.
     """
-    return max(_bleu(CITATION_MARK.sub("", reply), reference, n) for reference in references)
+    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+    plain, smoothing = CITATION_MARK.sub("", reply), SmoothingFunction().method1
+    texts = ((_words(each, each), _words(plain, each)) for each in references)
+    return max(float(sentence_bleu([right], ours, WEIGHTS[n], smoothing)) for right, ours in texts)
 
 
 def intra_dist(reply: str, references: Sequence[str], *, n: int) -> float:
@@ -49,14 +53,6 @@ REPLY_METRICS: Mapping[str, TextMetric] = {
     **{f"intra_dist_{n}": partial(intra_dist, n=n) for n in (1, 2)},
 }
 """What the authors report of replies (section 4.3, tables 8 and 11) beside ROUGE-L and the similarity of embeddings."""
-
-
-@lru_cache(maxsize=1 << 14)
-def _bleu(reply: str, reference: str, n: int) -> float:
-    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
-
-    words = [_words(reference, reference)], _words(reply, reference)
-    return float(sentence_bleu(*words, WEIGHTS[n], SmoothingFunction().method1))
 
 
 def _words(text: str, reference: str) -> list[str]:

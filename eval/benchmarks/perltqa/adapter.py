@@ -30,7 +30,7 @@ import html
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -67,25 +67,19 @@ SECTIONS: Mapping[str, Store] = {
 """The store that a part of a bank and of its questions is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledQuestion:
-    """A question with the kind of memory that it is about, and its part of the split."""
-
-    text: str
-    kind: Kind
-    part: Part
-
+Labelled = tuple[str, Kind]
+"""A question's text, and the kind of memory that it is about."""
 
 Question = tuple[str, str, Fields]
 """A question: the section it stands in, the id of the memory it is grouped under, and its fields."""
 
 
-def labelled_questions(path: Path) -> list[LabelledQuestion]:
-    """Read every question of the files, also those whose memory the bank lacks; raises as `load` does."""
+def labelled_questions(path: Path) -> dict[Part, list[Labelled]]:
+    """Read every question of the files by part, also those whose memory the bank lacks; raises as `load` does."""
     questions = _read_questions(_find_files(path)[0], [])
-    found = [(_text(item, "Question"), section) for own in questions.values() for section, _, item in own]
+    found = [(_text(item, "Question"), _kind(SECTIONS[name])) for own in questions.values() for name, _, item in own]
     parts = split(text for text, _ in found if text)
-    return [LabelledQuestion(text, _kind(SECTIONS[section]), parts[text]) for text, section in found if text]
+    return {part: [(text, kind) for text, kind in found if parts.get(text) == part] for part in SIZES}
 
 
 def split(questions: Iterable[str]) -> dict[str, Part]:
@@ -113,7 +107,8 @@ def load(path: Path) -> Iterator[History]:
     """Yield the history of each character with questions; raises `UnreadableFile` if files are missing or broken."""
     questions_file, bank = _find_files(path)
     notes: list[Skip] = []
-    questions, parts = _read_questions(questions_file, notes), {q.text: q.part for q in labelled_questions(path)}
+    questions = _read_questions(questions_file, notes)
+    parts = {text: part for part, labelled in labelled_questions(path).items() for text, _ in labelled}
     known = {
         importer.name_of(place, value) for place, value in stream_values(bank) if isinstance(value, dict) and value
     }

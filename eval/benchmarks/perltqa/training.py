@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.benchmarks.perltqa.adapter import LabelledQuestion, labelled_questions
+from eval.benchmarks.perltqa.adapter import Labelled, labelled_questions
 from eval.metrics.confusion import classification, kind_cells
 from eval.play.models import KINDS, TrainedKinds, Training, question_digest
 from eval.types import Kind, Watch
@@ -38,45 +37,38 @@ BATCH = 32
 LEARNING_RATE = 3e-5
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """The questions of each part, the epoch that was kept, and the figures of classification.
-
-    `always` has the figures of giving every test question the kind that most training questions have.
-    """
-
-    questions: Mapping[str, int]
-    epoch: int
-    validation: Mapping[str, float]
-    test: Mapping[str, float]
-    always: Mapping[str, float]
-
-
-def train(path: Path, folder: Path, base: str, watch: Watch, *, instruction: bool = False, seed: int = 0) -> Trained:
+def train(
+    path: Path, folder: Path, base: str, watch: Watch, *, instruction: bool = False, seed: int = 0
+) -> dict[str, Any]:
     """Train a classifier on the training questions of a file and save it, maybe with an instruction before each.
 
-    `base` is the name or folder of the model to start from.
+    `base` is the name or folder of the model to start from. Returns the numbers of `questions` by part, the `epoch`
+    that was kept, and the figures of `validation` and `test`; `always` has those of giving every test question the kind
+    that most training questions have.
 
     Raises `MemoirError` if the folder has files already, a part has no questions, or the base model is not found.
     """
     if folder.exists() and any(folder.iterdir()):
         raise MemoirError(f"{folder} has files already. Name a new folder")
-    parts: dict[str, list[LabelledQuestion]] = {"training": [], "validation": [], "test": []}
-    for question in labelled_questions(path):
-        parts[question.part].append(question)
+    parts = labelled_questions(path)
     if empty := [part for part, questions in parts.items() if not questions]:
         raise MemoirError(f"{path} has no questions for {' and '.join(empty)}: it has too few")
     classifier = _load(folder, base, INSTRUCTION if instruction else "", seed, parts["training"] + parts["validation"])
     epoch, validation = _fine_tune(classifier, parts["training"], parts["validation"], seed, watch)
     folder.mkdir(parents=True, exist_ok=True)
     classifier.save()
-    tested, kinds = parts["test"], [question.kind for question in parts["training"]]
+    tested, kinds = parts["test"], [kind for _, kind in parts["training"]]
     most = max(KINDS, key=kinds.count)
-    always = _figures([(question.kind, most) for question in tested])
-    return Trained({p: len(q) for p, q in parts.items()}, epoch, validation, _measure(classifier, tested), always)
+    return {
+        "questions": {part: len(questions) for part, questions in parts.items()},
+        "epoch": epoch,
+        "validation": validation,
+        "test": _measure(classifier, tested),
+        "always": _figures([(kind, most) for _, kind in tested]),
+    }
 
 
-def _load(folder: Path, base: str, instruction: str, seed: int, seen: Sequence[LabelledQuestion]) -> TrainedKinds:
+def _load(folder: Path, base: str, instruction: str, seed: int, seen: Sequence[Labelled]) -> TrainedKinds:
     """The base model with a new output layer of two classes, on the GPU if there is one."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -95,15 +87,15 @@ def _load(folder: Path, base: str, instruction: str, seed: int, seen: Sequence[L
             f"--base {base} is no model that can be loaded ({str(fault).splitlines()[0]}). Name a folder, or a "
             "model of huggingface.co, as bert-base-chinese or bert-base-uncased"
         ) from fault
-    digests = frozenset(question_digest(question.text) for question in seen)
+    digests = frozenset(question_digest(text) for text, _ in seen)
     training = Training(base=base, instruction=instruction, seen=digests)
     return TrainedKinds(folder, model.to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer, training)
 
 
 def _fine_tune(
     classifier: TrainedKinds,
-    training: Sequence[LabelledQuestion],
-    validation: Sequence[LabelledQuestion],
+    training: Sequence[Labelled],
+    validation: Sequence[Labelled],
     seed: int,
     watch: Watch,
 ) -> tuple[int, dict[str, float]]:
@@ -117,9 +109,9 @@ def _fine_tune(
     batches = [order[start : start + BATCH] for order in orders for start in range(0, len(order), BATCH)]
     best: tuple[int, dict[str, float], Mapping[str, Any]] = (0, {"classification_f1": -1.0}, {})
 
-    def loss_of(batch: Sequence[LabelledQuestion]) -> torch.Tensor:
-        labels = torch.tensor([KINDS.index(question.kind) for question in batch], device=model.device)
-        loss: torch.Tensor = model(**classifier.tokens([question.text for question in batch]), labels=labels).loss
+    def loss_of(batch: Sequence[Labelled]) -> torch.Tensor:
+        labels = torch.tensor([KINDS.index(kind) for _, kind in batch], device=model.device)
+        loss: torch.Tensor = model(**classifier.tokens([text for text, _ in batch]), labels=labels).loss
         return loss
 
     def after_step(done: int) -> None:
@@ -138,12 +130,11 @@ def _fine_tune(
     return best[:2]
 
 
-def _measure(classifier: TrainedKinds, questions: Sequence[LabelledQuestion]) -> dict[str, float]:
+def _measure(classifier: TrainedKinds, questions: Sequence[Labelled]) -> dict[str, float]:
     """Accuracy, and weighted precision, recall and F1."""
     classifier.model.eval()
-    found = classifier.probabilities([question.text for question in questions])
-    pairs = zip(questions, found, strict=True)
-    return _figures([(question.kind, KINDS[int(p[1] >= p[0])]) for question, p in pairs])
+    found = classifier.probabilities([text for text, _ in questions])
+    return _figures([(kind, KINDS[int(p[1] >= p[0])]) for (_, kind), p in zip(questions, found, strict=True)])
 
 
 def _figures(kinds: Sequence[tuple[Kind, Kind]]) -> dict[str, float]:

@@ -9,13 +9,13 @@ import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from functools import partial
+from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any, Protocol, Self
 
@@ -101,8 +101,8 @@ class Schedule:
     ) -> None:
         self._engine = engine
         self._task_of = task_of
-        self._unread = filter(None, map(task_of, histories))
-        self._events: SimpleQueue[tuple[Worker, Future[Next]]] = SimpleQueue()
+        self._unread = self._read(histories)
+        self._replies: dict[Future[Next], Worker] = {}
         self._waiting: deque[Replay] = deque()
         self._idle: list[Worker] = []
         self._busy: dict[Worker, Replay] = {}
@@ -129,25 +129,23 @@ class Schedule:
     def _replay_all(self, jobs: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
         for _ in range(jobs):
             self._send(self._engine.start_worker(), None)
-        self._read()
+        self._waiting.extend(islice(self._unread, 1))
         while (self._waiting or self._busy) and not stop.is_set():
             yield from self._handle_next()
             while self._waiting and self._idle:
                 worker = self._idle.pop()
                 self._busy[worker] = self._waiting.popleft()
                 self._send(worker, self._busy[worker])
-                self._read()
+                self._waiting.extend(islice(self._unread, 1))
         until = time.monotonic() + STOP_SECONDS
         while self._busy and time.monotonic() < until:
             yield from self._handle_next(goes_on=False)
 
-    def _read(self) -> None:
+    def _read(self, histories: Iterable[History]) -> Iterator[Replay]:
         try:
-            task = next(self._unread, None)
+            yield from filter(None, map(self._task_of, histories))
         except Exception as fault:  # what was read before is replayed first
-            self._broken_file, task = fault, None
-        if task is not None:
-            self._waiting.append(task)
+            self._broken_file = fault
 
     def _send(self, worker: Worker, task: Replay | None) -> None:
         try:
@@ -155,17 +153,18 @@ class Schedule:
         except self._engine.deaths as death:
             future = Future()
             future.set_exception(death)
-        future.add_done_callback(lambda done: self._events.put((worker, done)))
+        self._replies[future] = worker
 
     def _handle_next(self, *, goes_on: bool = True) -> Iterator[tuple[int, Outcome]]:
-        try:
-            worker, future = self._events.get(timeout=0.2)  # so that the caller can check its clock
-        except Empty:
+        done, _ = wait(self._replies, 0.2, FIRST_COMPLETED)  # not for ever: the caller checks its clock
+        if not done:
             if time.monotonic() > self._silent_until:
                 self._silent_until = math.inf
                 log.warning(WAITING, SILENT_SECONDS)
             return
         self._silent_until = math.inf
+        future = done.pop()
+        worker = self._replies.pop(future)
         try:
             outcome = future.result()
         except self._engine.deaths as death:

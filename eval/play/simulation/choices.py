@@ -50,16 +50,16 @@ def choose(answer: str, abstained: bool, choices: Sequence[str]) -> int | None:
     if letter is not None:
         return letter
     answered = _content(answer)
-    best: tuple[float, int, int, int] | None = None
+    matches: dict[int, tuple[float, int, int]] = {}
     for index, choice in enumerate(choices):
         wanted = _content(choice)
-        shared = (Counter(answered) & Counter(wanted)).total() if index != unknown else 0
-        if shared:
+        if index != unknown and (shared := (Counter(answered) & Counter(wanted)).total()):
             first = min(answered.index(term) for term in wanted if term in answered)
-            best = max(best or (0.0, 0, 0, 0), (shared / len(wanted), shared, -first, -index))
-    if _SAYS.search(answer.replace("’", "'")) and (best is None or best[0] < 1.0):
+            matches[index] = (shared / len(wanted), shared, -first)
+    best = max(matches, key=lambda index: matches[index], default=None)
+    if _SAYS.search(answer.replace("’", "'")) and (best is None or matches[best][0] < 1.0):
         return unknown
-    return -best[3] if best else None
+    return best
 
 
 def _letter(answer: str, count: int) -> int | None:

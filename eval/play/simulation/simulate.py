@@ -8,7 +8,7 @@ session's id alone, not on the order of work or on other sessions.
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import cycle
 from random import Random
@@ -38,14 +38,8 @@ TOO_LATE = "(too late)"
 NOBODY = frozenset({"all", "everyone", "everybody", "both", SCENE_SPEAKER.casefold()})
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedQuestion:
-    """A question to ask: after which turn of its session (from 0), by whom, in which words."""
-
-    probe: Probe
-    turn: int
-    asker: str
-    wording: str
+PlannedQuestion = tuple[Probe, int]
+"""A question to ask, in the words of who asks it, and after which turn of its session (from 0)."""
 
 
 def simulate(
@@ -62,11 +56,10 @@ def simulate(
     if history.memories:
         memory.remember((), history.memories)
     played = 0
-    for question in plan(history, settings, seed):
-        place = places[question.probe.asked_in]
-        memory.remember([*sessions[played:place], until(sessions[place], question.turn)])
+    for asked, turn in plan(history, settings, seed):
+        place = places[asked.asked_in]
+        memory.remember([*sessions[played:place], until(sessions[place], turn)])
         played = place
-        asked = replace(question.probe, question=f"{question.asker}: {question.wording}")
         answered = memory.ask(asked)
         asked = replace(asked, question=show(asked.question, asked.choices, settings.answers))
         if settings.answers == "open":  # no choices were shown
@@ -123,7 +116,7 @@ def _draw_question(session: SessionDraft, probes: Sequence[Probe], agent: str, r
         if able:
             asker = rng.choice(able)
             wording = wordings.get(asker.casefold()) or wordings.get(DEFAULT) or probe.question
-            return PlannedQuestion(probe, turn, asker, wording)
+            return replace(probe, question=f"{asker}: {wording}"), turn
     return None
 
 

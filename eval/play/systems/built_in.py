@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eval.play.session_rewriter import is_of_self
 from eval.play.systems.contract import TEXTS, Found, MeteredChat, Session, Turn
-from graph.learning.plain_facts import endings, facts
+from graph.learning.plain_facts import facts
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder, Vectors
 
@@ -175,8 +175,9 @@ class UpdatedFacts(Dense):
     def _by_rules(self, session: Session) -> Iterator[Turn]:
         sentences = ((turn, sentence) for turn in session.turns for sentence in split(turn.text))
         for n, (turn, sentence) in enumerate(sentences):
-            read = [*facts(sentence, turn.speaker, turn.said_at)] if turn.said_at else []
-            ended = {*(end.text for end in endings(sentence, turn.speaker, turn.said_at))} if turn.said_at else set()
+            said = (sentence, turn.speaker, turn.said_at) if turn.said_at else None
+            read = [*facts(*said)] if said else []
+            ended = {end.text for end in facts(*said, ends=True)} if said else set()
             plain = [fact.text for fact in read if fact.text not in ended]
             if plain or ended or is_of_self(sentence):
                 fact = replace(turn, id=f"{turn.id} {n}", text=". ".join(plain) or sentence)

@@ -99,12 +99,11 @@ class LdAgent(Dense):
     def index(self, turns: Sequence[Turn]) -> None:
         """Summarise sessions, and see how much of each has faded; what has no time does not fade."""
         super().index(turns)
-        names = [self.session_of[turn.id] for turn in turns]
-        sessions: dict[str, list[Turn]] = {name: [] for name in names}
-        for name, turn in zip(names, turns, strict=True):
-            sessions[name].append(turn)
+        sessions: dict[str, list[Turn]] = {}
+        for turn in turns:
+            sessions.setdefault(self.session_of[turn.id], []).append(turn)
         places = {name: place for place, name in enumerate(sessions)}
-        self._place = [places[name] for name in names]
+        self._place = [places[self.session_of[turn.id]] for turn in turns]
         texts = [[turn.line for turn in session] for session in sessions.values()]
         self._summaries = self.embedder.encode_document([_summary(self.chat, each, "ld-agent") for each in texts])
         self._topics = [set(content_terms(" ".join(each))) for each in texts]

@@ -75,7 +75,7 @@ class _Writer:
         parts = []
         for number, (name, schema) in enumerate(properties.items()):
             before = ", " if number else "{"
-            parts += [_quoted(f"{before}{json.dumps(name)}: "), self.rule(schema)]
+            parts += [json.dumps(f"{before}{json.dumps(name)}: "), self.rule(schema)]
         return " ".join([*parts, '"}"'])
 
     def _array(self, schema: Schema) -> str:
@@ -96,9 +96,5 @@ def _choice(rules: list[str]) -> str:
 
 
 def _literal(value: object) -> str:
-    return _quoted(json.dumps(value, ensure_ascii=False))
-
-
-def _quoted(text: str) -> str:
-    """A text as a terminal of the grammar."""
-    return json.dumps(text)
+    """The JSON of a value as a terminal of the grammar, which is quoted as in JSON, too."""
+    return json.dumps(json.dumps(value, ensure_ascii=False))

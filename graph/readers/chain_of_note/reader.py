@@ -28,7 +28,7 @@ from graph.readers.chain_of_note.reply_formats import (
     whole_sentences,
 )
 from graph.readers.counting.intervals import AMONG
-from graph.settings import Method, PipelineSettings
+from graph.settings import PipelineSettings
 from graph.state import Note, ReaderInput, ReaderOutput, TraceLine, drop
 from graph.understanding.times import moment_of
 from memory.bank.queries.told import name_told
@@ -98,7 +98,7 @@ def _fitting_prompt(
         ModelFailed: not even the question fits.
     """
     context = context_length(model) or UNKNOWN_CONTEXT
-    room = context - _reply_tokens(settings.method) - REPAIR_ROOM
+    room = context - ANSWER_TOKENS - (NOTES_TOKENS if settings.method != "direct" else 0) - REPAIR_ROOM
     task = "notes" if settings.method == "con-separate" else settings.method
     kept = reader_input.kept
 
@@ -128,10 +128,6 @@ def _fitting_prompt(
     return *written(fits), context
 
 
-def _reply_tokens(method: Method) -> int:
-    return ANSWER_TOKENS + (NOTES_TOKENS if method != "direct" else 0)
-
-
 def _when(hit: Hit) -> tuple[float, int]:
     moment = moment_of(hit.memory)
     return (moment.timestamp() if moment else float("-inf"), hit.memory.id)
@@ -144,7 +140,7 @@ async def _ask(
     form, refused = settings.format, 0
     notes: tuple[Note, ...] = ()
     if settings.method == "con":
-        most = _reply_tokens("con")
+        most = ANSWER_TOKENS + NOTES_TOKENS
         read = await ask_for_json(model, prompt("con", form, content), ReadingReply, replies, max_tokens=most)
         notes, refused = checked_notes(read.notes, content)
         quotes = [(citation.memory, citation.quote) for citation in read.citations]

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from graph.models.json_replies import REASONING, StrictReply
 from graph.models.limits import recites
-from graph.readers.chain_of_note.prompts import INSTRUCTIONS, REASONS, PromptContent
+from graph.readers.chain_of_note.prompts import INSTRUCTIONS, REASONS, WHY, PromptContent
 from graph.replies.phrases import manner
 from graph.state import Citation, Note, Reading, Reason
 from graph.understanding.sentences import split
-from graph.understanding.times import times_in
 from memory.search.quotes import contains
 from memory.search.tokens import terms
 from memory.types import Memory
@@ -18,13 +17,6 @@ from memory.types import Memory
 _MARK = re.compile(r"\s?\[(\d+(?:\s*,\s*\d+)*)\]")
 _QUOTED = re.compile(r"[“\"]([^“”\"]{3,})[”\"][.,;]?\s*\[(\d+)\]")
 _UNKNOWN = re.compile(r"\A\s*\**UNKNOWN:\**\s*([^\n]*)\n?(.*)\Z", re.DOTALL | re.IGNORECASE)
-
-WHY: Mapping[Reason, str] = {
-    "nothing found": "I remember nothing about that.",
-    "found but does not say": "I remember something related, but not the answer.",
-    "premise contradicted": "What I remember says otherwise.",
-    "outside the known time": "I remember nothing from that time.",
-}
 
 CheckedReading = tuple[Reading, int]
 """A reading, and how many of its citations were dropped."""
@@ -82,9 +74,8 @@ def checked_notes(replied: Sequence[NoteReply], content: PromptContent) -> tuple
         if memory is None or not contains(memory.text, note.quote):
             refused += 1
             continue
-        dates = times_in(note.quote, memory.said_at)
         relevance = min(1.0, max(0.0, scores[memory.id].get("fused", 1.0)))
-        kept.setdefault(memory.id, Note(memory, note.quote, relevance, dates, says=note.note))
+        kept.setdefault(memory.id, Note(memory, note.quote, relevance, says=note.note))
     return tuple(kept.values()), refused
 
 

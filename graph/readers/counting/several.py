@@ -99,7 +99,8 @@ def _tell_the_same(note: Note, other: Note) -> bool:
 def _words(note: Note, question: Question) -> str:
     if note.memory.relation is not None:
         return note.memory.relation.tail
-    words = clip(note.words if note.sure >= LEAST_SURE else note.quote, question, ITEM_WORDS).strip(" .,;:!")
+    told = replace(note, quote=note.words) if note.sure >= LEAST_SURE else note
+    words = clip(told, question, ITEM_WORDS).strip(" .,;:!")
     return (second_person(words) if note.by_user else "") or words
 
 

@@ -14,9 +14,8 @@ from pydantic import Field
 
 from graph.models.calls import Completion, ModelFailed
 from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, quoted
-from graph.readers.talk.prompt import Content, messages
+from graph.readers.talk.prompt import TEXTS, Content, messages
 from graph.replies.card import THE_USER
-from graph.state import CITATION as NUMBER
 from graph.state import Services, Stopped, until
 from graph.understanding import markup, sentences
 from memory.search.tokens import words
@@ -32,23 +31,13 @@ NOWHERE = -1
 
 _NUMBER = re.compile(r"(?:^|\s)\d{1,2}\.$")
 
-TASK = """\
-Now look at your reply again. Its sentences are:
-{sentences}
-
-Which of them state something about {user}, their people, pets, past, plans or belongings as a fact? Leave out advice, \
-questions, sympathy, wishes, guesses, jokes, general knowledge, what you say of yourself, and all that belongs to a \
-text, story or role-play that was asked for. For each that states a fact write the number of the line that says so, 0 \
-if {user} said it in this chat, or -1 if no line and no message of theirs says so, or a newer one says otherwise.
-
-Reply with JSON only: {{"facts": [{{"sentence": 1, "line": 2}}]}}"""
-
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """The sentences that nothing supports, and the number of the line that supports each of others; or what went
-    wrong."""
+    wrong. `cost` are the tokens of asking."""
 
+    cost: Completion
     unsupported: tuple[str, ...] = ()
     sources: tuple[tuple[str, int], ...] = ()
     fault: str = ""
@@ -88,30 +77,25 @@ def _after_numbers(line: str, start: int) -> int:
     return start + len(line[start:]) - len(line[start:].lstrip())
 
 
-async def check(
-    services: Services, content: Content, reply: str, cited: Sequence[int], size: int
-) -> tuple[Checked, Completion]:
-    """What of a reply is supported, and what it cost to ask, `size` tokens if it is stopped.
+async def check(services: Services, content: Content, reply: str, written: str, size: int) -> Checked:
+    """What of a reply is supported; to ask costs `size` tokens if it is stopped.
 
-    The reply cites the lines of these numbers as 1, 2, ...
+    The model is shown it as it was `written`, with the numbers that the lines have in the prompt.
     """
     assert services.model is not None
     listed = list(dict.fromkeys(sentences_of(reply)))[:MOST_SENTENCES]
     replies: list[Completion] = []
     user = quoted(content.user) if content.user else THE_USER
     numbered = "\n".join(f"{n}. {quoted(markup.CITATION.sub('', sentence))}" for n, sentence in enumerate(listed, 1))
-    said = [
-        *messages(content),
-        ("ai", _with_numbers(reply, cited)),
-        ("human", TASK.format(sentences=numbered, user=user)),
-    ]
+    task = TEXTS["check"].format(sentences=numbered, user=user)
+    said = [*messages(content), ("ai", written), ("human", task)]
     try:
         asked = ask_for_json(services.model, said, FactsReply, replies, max_tokens=CHECK_TOKENS)
         found = await until(services.stop, asked)
     except Stopped:
-        return Checked(fault="stopped"), Completion("", size)
+        return Checked(Completion("", size), fault="stopped")
     except (ModelFailed, UnusableReply) as fault:
-        return Checked(fault=str(fault)), sum(replies, Completion(""))
+        return Checked(sum(replies, Completion("")), fault=str(fault))
     unsupported, sources = [], []
     for fact in found.facts:
         if not 0 < fact.sentence <= len(listed):
@@ -121,23 +105,19 @@ async def check(
             unsupported.append(sentence)
         elif 0 < fact.line <= len(content.lines) and not markup.CITATION.search(sentence):
             sources.append((sentence, fact.line))
-    return Checked(tuple(unsupported), tuple(sources)), sum(replies, Completion(""))
-
-
-def _with_numbers(reply: str, cited: Sequence[int]) -> str:
-    """The reply with the numbers that the lines have in the prompt."""
-
-    def numbered(mark: re.Match[str]) -> str:
-        n = int(mark[1])
-        return f"[{cited[n - 1]}]" if 0 < n <= len(cited) else mark[0]
-
-    return markup.outside_code(reply, lambda words: NUMBER.sub(numbered, words))
+    return Checked(sum(replies, Completion("")), tuple(unsupported), tuple(sources))
 
 
 def cite(reply: str, sources: Sequence[tuple[str, int]], cited: list[int]) -> str:
-    """The reply with the number of its line after each of these sentences; new lines are added to `cited`."""
+    """The reply with the number of its line after each of these sentences; new lines are added to `cited`.
+
+    Where the number follows already, after an emoji perhaps, it stays alone.
+    """
     for sentence, line in sources:
         if line not in cited:
             cited.append(line)
-        reply = reply.replace(sentence, f"{sentence} [{cited.index(line) + 1}]", 1)
+        number = f"[{cited.index(line) + 1}]"
+        before, found, after = reply.partition(sentence)
+        if found and not re.match(rf"[^\w\[]*{re.escape(number)}", after):
+            reply = f"{before}{sentence} {number}{after}"
     return reply

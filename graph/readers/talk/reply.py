@@ -55,7 +55,8 @@ class StreamedReply:
 
     `text` is what was said so far. `cited` are the numbers of the lines that it cites, in the order in which they
     appear: they are numbered anew, from 1. With `has_lists`, the user wrote numbers in brackets, and several in one
-    bracket are a list. `notes` are what it noted before it replied.
+    bracket are a list. `written` is the text with the numbers that its lines have in the prompt, and `notes` are what
+    it noted before it replied.
     """
 
     lines: int
@@ -64,6 +65,7 @@ class StreamedReply:
     has_lists: bool = False
     raw: str = ""
     text: str = ""
+    written: str = ""
     cited: list[int] = field(default_factory=list)
     notes: str = ""
 
@@ -95,9 +97,9 @@ class StreamedReply:
             self.notes, text = noted[1].strip(), text[noted.end() :].lstrip()
         text = _before_template_mark(text) if TEMPLATE_MARK.search(text) else text
         text = re.sub(rf"\A\**{re.escape(self.name)}\**:\**\s+", "", text)
-        text = _without_recited_lines(text)
+        self.written = _without_recited_lines(text)
         self.cited.clear()
-        return markup.outside_code(text, lambda words: _CITATION.sub(self._renumbered, words))
+        return markup.outside_code(self.written, lambda words: _CITATION.sub(self._renumbered, words))
 
     def _renumbered(self, mark: re.Match[str]) -> str:
         """The mark with the numbers of the citations; empty if it names no line of the prompt.
@@ -131,7 +133,7 @@ async def speak(reader_input: ReaderInput, outdated: Sequence[int], write: Write
         lambda text, restart: write(Token(text, restart=restart)),
         has_lists=_LIST.search(ask.text) is not None,
     )
-    reply = Completion("", size)  # what it costs at least, if it is stopped or breaks off
+    reply = Completion("", size, cut=True)  # what it costs at least, if it is stopped or breaks off
     try:
         reply = await until(services.stop, _ask(model, content, shown, settings.model, settings.reply_tokens))
     except Stopped:
@@ -140,17 +142,18 @@ async def speak(reader_input: ReaderInput, outdated: Sequence[int], write: Write
         if not shown.text:
             raise
         notices.append(f"{fault}. {KEPT}")
+    else:
+        if reply.cut:
+            notices.append(f"The reply was cut off at {settings.reply_tokens:,} tokens or began to repeat itself.")
     if not shown.text and not services.stop.is_set():
         raise ModelFailed("The chat model gave no usable reply (nothing was left without the marks of its template)")
-    answer, checked, cost = shown.text, Checked(), Completion("")
+    answer, checked = shown.text, Checked(Completion(""))
     checks = settings.check == "model" or (settings.check == "auto" and not runs_on_cpu(model))
-    if checks and answer and not reply.cut and not notices:
+    if checks and answer and not notices:
         write(Token("", is_last=True))
-        checked, cost = await check(services, content, shown.text, shown.cited, size)
+        checked = await check(services, content, shown.text, shown.written.strip(), size)
         notices += [UNCHECKED] if checked.fault else []
         answer = cite(answer, checked.sources, shown.cited)
-    if reply.cut:
-        notices.append(f"The reply was cut off at {settings.reply_tokens:,} tokens or began to repeat itself.")
     reading = Reading(
         answer,
         citations=_citations(reader_input.hits, content, shown.cited),
@@ -159,12 +162,11 @@ async def speak(reader_input: ReaderInput, outdated: Sequence[int], write: Write
         cut=reply.cut,
         unsupported=checked.unsupported,
     )
-    cost = Completion("", reply.tokens_in + cost.tokens_in, reply.tokens_out + cost.tokens_out)
     more = {"notes": shown.notes, "check": checked.fault and f"not compared: {without_folders(checked.fault)}"}
     lines = tuple(TraceLine(name, text) for name, text in more.items() if text)
     in_prompt = {line.memory.id for line in content.lines}
     hits = drop(reader_input.hits, lambda hit: hit.memory.id not in in_prompt, "budget", "not shown to the chat model")
-    return ReaderOutput(reading, hits, _trace_line(content, reading, size, cost), lines)
+    return ReaderOutput(reading, hits, _trace_line(content, reading, size, reply + checked.cost), lines)
 
 
 def _citations(hits: Sequence[Hit], content: Content, cited: Sequence[int]) -> tuple[Citation, ...]:

@@ -103,15 +103,12 @@ def group_of(row: rows.Row) -> str:
     return next((_GROUP_OF[term] for term in telling if term in _GROUP_OF), default)
 
 
-def read_other(
-    bank: Bank, persona_id: int, kind: str, during: TimeSpan | None = None, limit: int = -1, offset: int = 0
-) -> tuple[list[Memory], int]:
-    """Some of a persona's memories of one of the `OTHER_KINDS`, the newest first, and the number of all of them."""
-    where = f"WHERE m.persona_id = :persona AND {SQL[kind]} AND {SQL['during']}"
-    values = {**_values(persona_id, during), "limit": limit, "offset": offset}
+def list_other(bank: Bank, persona_id: int, kind: str, during: TimeSpan | None = None) -> list[int]:
+    """The ids of a persona's memories of one of the `OTHER_KINDS`, the newest first; of all times, or of one."""
+    query = f"SELECT m.id FROM memories m WHERE m.persona_id = :persona AND {SQL[kind]} AND {SQL['during']}"
     with bank.reading() as db:
-        total = int(db.conn.execute(f"SELECT count(*) FROM memories m {where}", values).fetchone()[0])
-    return bank.read_memories(f"{where} {NEWEST_FIRST} LIMIT :limit OFFSET :offset", values), total
+        found = db.conn.execute(f"{query} {NEWEST_FIRST}", _values(persona_id, during))
+        return [memory_id for (memory_id,) in found]
 
 
 def _values(persona_id: int, during: TimeSpan | None) -> dict[str, object]:

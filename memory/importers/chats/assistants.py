@@ -15,13 +15,11 @@ from datetime import datetime
 from typing import Any
 
 from memory import read_table
+from memory.bank.relations import YOU
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, Fields, date_problem, parse_epoch, parse_moment
 from memory.importers.reading.json_stream import MAX_DEPTH, format_place, outline, stream_values
 from memory.importers.reading.source import Record, Source, record_reader
 from memory.types import PersonaDraft, Role, SessionDraft, Skip, TurnDraft
-
-USER = "You"
-"""The user's name if the program gives none, as in Memoir's own chat."""
 
 ROLES: dict[str, Role] = {"user": "user", "human": "user", "assistant": "assistant"}
 SPOKEN = frozenset({"text", "audio_transcription"})
@@ -30,7 +28,8 @@ HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
 TEXT_KINDS = frozenset({"text", "multimodal_text"})
 # For a footnote of the page, ChatGPT's text contains its source between two private-use characters.
 FOOTNOTE = re.compile("\ue200[^\ue200\ue201]*\ue201")
-DETAILS, DETAILS_END = '<details type="', "</details>"
+DETAILS_END = "</details>"
+DETAILS = re.compile(f'<details type=".*?{DETAILS_END}', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ def _read_turn(program: Assistant, message: Fields) -> TurnDraft | None:
     if not text:
         message.report("", EMPTY_TURN)
         return None
-    speaker = USER if role == "user" else message.text("speaker") or program.NAME
+    speaker = YOU if role == "user" else message.text("speaker") or program.NAME
     said_at = message.optional_moment("said_at", _read_time)
     return TurnDraft(speaker, role, text, said_at, _wording(message, "said_at"), message.text("id"))
 
@@ -257,16 +256,13 @@ def _name_attachments(message: Fields, text: str) -> str:
 
 def _remove_details(message: Fields, text: str) -> str:
     """An answer in Open WebUI without the thoughts and tool calls that the page folds away."""
-    parts: list[str] = []
-    at = 0
-    while message.text("role") == "assistant" and (start := text.find(DETAILS, at)) >= 0:
-        if (end := text.find(DETAILS_END, start)) < 0:
-            break
-        parts.append(text[at:start])
-        at = end + len(DETAILS_END)
-    if at:
+    if message.text("role") != "assistant":
+        return text
+    closed, end, rest = text.rpartition(DETAILS_END)  # behind the last end, each beginning would search for one
+    said, count = DETAILS.subn("", closed + end)
+    if count:
         message.report("content", "only what was said is kept; left out: thoughts or the use of tools")
-    return "".join([*parts, text[at:]])
+    return said + rest
 
 
 _FORMATS = read_table(__file__)

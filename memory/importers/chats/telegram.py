@@ -92,7 +92,7 @@ def _read_chat(
             turn = _read_message(message, cast)
             yield None
             if turn:
-                yield from log.add(turn, message.place, turn.external_id)
+                yield from log.add(turn, message.place)
     yield from log.finish()
     if cast:
         yield cast.guess_at(where)

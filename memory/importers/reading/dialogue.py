@@ -93,12 +93,12 @@ class ChatLog:
         """Begin a session, which has no turns yet."""
         self.session, self.place, self.turns, self.size = session, place, [], 0
 
-    def add(self, turn: TurnDraft, place: str, external_id: str = "", may_pause: bool = True) -> Iterator[SessionDraft]:
-        """Add a turn, before which there `may_pause` be a pause; a session that begins with it gets the external id."""
+    def add(self, turn: TurnDraft, place: str, may_pause: bool = True) -> Iterator[SessionDraft]:
+        """Add a turn, before which there `may_pause` be a pause; a session that begins with it gets its external id."""
         if may_pause and self.last and turn.said_at and turn.said_at - self.last > PAUSE:
             yield from self.finish()
         if self.session is None:
-            self.begin(SessionDraft((), turn.said_at, turn.said_text, external_id), place)
+            self.begin(SessionDraft((), turn.said_at, turn.said_text, turn.external_id), place)
         self.last = turn.said_at or self.last
         self.start_turn(turn, place)
         yield from self.hand_over_full()

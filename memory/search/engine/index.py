@@ -17,7 +17,7 @@ from sqlite_utils import Database
 from memory.bank.queries import indexing
 from memory.bank.queries.indexing import BankState
 from memory.bank.queries.memories import ended_elsewhere
-from memory.embedding.embedder import Vectors
+from memory.embedding.embedder import Embedder, Vectors
 from memory.search.engine import packing, segments
 from memory.search.engine.packing import Gap
 from memory.search.engine.postings import Mask, bm25, frequencies, term_code
@@ -27,9 +27,6 @@ from memory.types import SEMANTIC, STORES, SUMMARY, TimeSpan
 
 Rows = NDArray[np.intp]
 FACTS = [STORES.index(store) for store in SEMANTIC]
-
-MAIN_SPEAKER_SHARE = 0.2
-"""The share of all turns above which somebody is a main speaker."""
 
 CACHE_BYTES = 1 << 30
 """For all indexes together; the one in use is kept whatever its size (a million packed memories take nine tenths)."""
@@ -153,13 +150,6 @@ class Index:
         list(each(scan, self.segments, self.starts.tolist(), rotated))
         return DenseScores(self, rotated, coarse)
 
-    def main_speakers(self, speakers: Sequence[int], moment: datetime) -> frozenset[int]:
-        """Those of the speakers, given as term codes, who said `MAIN_SPEAKER_SHARE` of all turns by that moment."""
-        turns = self.known_at(moment) & (self.stores == DIALOGUE)
-        of_turns = column(self.segments, "speakers")[turns]
-        least = MAIN_SPEAKER_SHARE * len(of_turns)
-        return frozenset(speaker for speaker in speakers if np.count_nonzero(of_turns == speaker) > least)
-
     def document_frequencies(self, terms: Sequence[str], moment: datetime) -> tuple[int, dict[str, int]]:
         """How many memories were known by that moment, and how many of them contain each of the terms."""
         known, parts = self.known_at(moment), [s.postings for s in self.segments]
@@ -178,7 +168,7 @@ class Index:
         places = np.where(columns.stores == DIALOGUE, np.searchsorted(self.turns, rows), -2 * (rows + 1))
         ends = np.where(np.isin(columns.stores, FACTS), valid_until, columns.ends)
         embedded = np.concatenate([part.embedded[of_part] for part, of_part in parts])
-        columns = replace(columns, ends=ends)
+        columns = columns._replace(ends=ends)
         return Candidates(columns, places, valid_until, embedded, share_in_vocabulary, lexical, dense)
 
     def split(self, rows: Rows) -> Iterator[tuple[Segment, Rows]]:
@@ -213,9 +203,8 @@ class IndexCache:
     Keeps those used last, as many as `CACHE_BYTES` allows.
     """
 
-    def __init__(self, model: str, dimensions: int) -> None:
-        self.model = model
-        self.dimensions = dimensions
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
         self._indexes: OrderedDict[tuple[int, ...], Index] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -250,30 +239,28 @@ class IndexCache:
         loaded = {(part.number, *part.span): part for part in old.segments} if old else {}
         found = [
             (p, loaded.get((p.number, p.first, p.last)) or packing.load(db, p))
-            for p in packing.list_packed(db, persona_id, self.model)
+            for p in packing.list_packed(db, persona_id, self.embedder.model)
         ]
         # The memories of a damaged one are read row by row.
         packed = [p for p, part in found if part is not None]
         parts = [part for _, part in found if part is not None]
         current = old if old is not None and old.state.rewritten == state.rewritten else None
         for gap in packing.gaps_between(persona_id, packed):
-            if current is None:
-                parts += self._read(db, persona_id, gap.after, gap.before)
-            else:
-                parts += self._extend(db, gap, current)
+            parts += self._read_gap(db, gap, current)
         parts.sort(key=lambda part: int(part.columns.ids[0]))
         closed, retracted = (_end_times(db, persona_id, parts, kind) for kind in ("valid_to", "taken_back"))
         return Index.build(state, parts, closed, retracted)
 
     def _read(self, db: Database, persona_id: int, after: int, before: int) -> Iterator[Segment]:
-        return segments.read_rows(db, persona_id, self.model, self.dimensions, after, before, MAX_UNPACKED_ROWS)
+        model, dimensions = self.embedder.model, self.embedder.dimensions
+        return segments.read_rows(db, persona_id, model, dimensions, after, before, MAX_UNPACKED_ROWS)
 
-    def _extend(self, db: Database, gap: Gap, old: Index) -> list[Segment]:
+    def _read_gap(self, db: Database, gap: Gap, old: Index | None) -> list[Segment]:
         """The segments of a gap: those of the old index that lie in it, with new vectors, and other rows."""
-        spans = [(part, part.span) for part in old.segments if not part.number]
+        spans = [(part, part.span) for part in old.segments if not part.number] if old else []
         parts = [part for part, (first, last) in spans if gap.after < first and last < gap.before]
-        if not all(part.embedded.all() for part in parts):
-            arguments = (old.state.newest_vector, self.model, gap.persona_id, gap.after, gap.before)
+        if old and not all(part.embedded.all() for part in parts):
+            arguments = (old.state.newest_vector, self.embedder.model, gap.persona_id, gap.after, gap.before)
             new_vectors = db.conn.execute(indexing.SQL["new_vectors"], arguments).fetchall()
             if new_vectors:
                 ids = np.array([memory_id for memory_id, _ in new_vectors], dtype=np.int64)

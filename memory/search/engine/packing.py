@@ -43,15 +43,11 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A persona's memories with ids between `after` and `before`, none of them packed.
-
-    `preceding` are the packed segments with smaller ids.
-    """
+    """A persona's memories with ids between `after` and `before`, none of them packed."""
 
     persona_id: int
     after: int
     before: int
-    preceding: tuple[Packed, ...] = ()
 
 
 def list_packed(db: Database, persona_id: int, model: str) -> list[Packed]:
@@ -71,12 +67,8 @@ def load(db: Database, packed: Packed) -> Segment | None:
 
 def gaps_between(persona_id: int, packed: list[Packed]) -> list[Gap]:
     """Where there may be memories that are not packed, in order of id."""
-    bounds = [(0, 0), *((p.first, p.last) for p in packed), (ABOVE_ALL_IDS, 0)]
-    return [
-        Gap(persona_id, after, before, tuple(packed[:n]))
-        for n, ((_, after), (before, _)) in enumerate(pairwise(bounds))
-        if before - after > 1
-    ]
+    bounds = pairwise([(0, 0), *((p.first, p.last) for p in packed), (ABOVE_ALL_IDS, 0)])
+    return [Gap(persona_id, after, before) for (_, after), (before, _) in bounds if before - after > 1]
 
 
 def gaps(db: Database, model: str, persona_id: int | None = None) -> list[Gap]:
@@ -89,15 +81,13 @@ def gaps(db: Database, model: str, persona_id: int | None = None) -> list[Gap]:
     ]
 
 
-def pack(bank: Bank, model: str, dimensions: int, persona_id: int | None = None) -> int:
-    """Pack what is ready (of one persona, or of all); returns how many segments were written."""
+def pack(bank: Bank, model: str, dimensions: int, persona_id: int | None = None) -> None:
+    """Pack what is ready (of one persona, or of all)."""
     with bank.reading() as db:
         open_gaps = gaps(db, model, persona_id)
-    written = 0
     for gap in open_gaps:
         while run := _pack_newest(bank, model, dimensions, gap):
-            written, gap = written + 1, replace(gap, before=run.first)
-    return written
+            gap = replace(gap, before=run.first)
 
 
 def _pack_newest(bank: Bank, model: str, dimensions: int, gap: Gap) -> Packed | None:
@@ -106,7 +96,8 @@ def _pack_newest(bank: Bank, model: str, dimensions: int, gap: Gap) -> Packed | 
     None if there is too little for a segment, or if rows or segments changed meanwhile.
     """
     with bank.reading_snapshot() as db:
-        run = _next_run(db, model, gap)
+        preceding = [p for p in list_packed(db, gap.persona_id, model) if p.last <= gap.after]
+        run = _next_run(db, model, gap, preceding)
         if run is None:
             return None
         (segment,) = segments.read_rows(db, gap.persona_id, model, dimensions, run.first - 1, run.last + 1)
@@ -114,7 +105,7 @@ def _pack_newest(bank: Bank, model: str, dimensions: int, gap: Gap) -> Packed | 
         rewritten = BankState.read(db).rewritten
     if total > MAX_ROWS:
         segment = replace(segment, vectors=SegmentVectors.packed(segment.vectors.head))
-    covered = {p.number for p in gap.preceding if p.first >= run.first}
+    covered = {p.number for p in preceding if p.first >= run.first}
     row = (gap.persona_id, segments.kind(model), run.first, run.last, len(segment), segments.to_bytes(segment))
     with bank.writing() as db:
         packed = list_packed(db, gap.persona_id, model)
@@ -126,8 +117,8 @@ def _pack_newest(bank: Bank, model: str, dimensions: int, gap: Gap) -> Packed | 
     return run
 
 
-def _next_run(db: Database, model: str, gap: Gap) -> Packed | None:
-    """What to pack next, as a segment without a number: the newest end of a gap, and small segments before it."""
+def _next_run(db: Database, model: str, gap: Gap, preceding: list[Packed]) -> Packed | None:
+    """What to pack next, as a segment without a number: the newest end of a gap, and small ones of those before it."""
     newest = "SELECT id FROM memories WHERE persona_id = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?"
     ids = [int(i) for (i,) in db.conn.execute(newest, (gap.persona_id, gap.after, gap.before, MAX_ROWS))]
     if len(ids) < MIN_ROWS:
@@ -135,7 +126,7 @@ def _next_run(db: Database, model: str, gap: Gap) -> Packed | None:
     first, last, size = ids[-1], ids[0], len(ids)
     if indexing.newest_keys_without_vector(db, model, gap.persona_id, first - 1, last + 1, limit=1):
         return None
-    for previous in reversed(gap.preceding):
+    for previous in reversed(preceding):
         if previous.size >= MERGE_BELOW * size or size + previous.size > MAX_ROWS:
             break
         first, size = previous.first, size + previous.size

@@ -16,8 +16,8 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,7 @@ def idf(total: int, containing: int) -> float:
     return max(math.log((total - containing + 0.5) / (containing + 0.5)), 1e-6)
 
 
-@dataclass(frozen=True, slots=True)
-class Postings:
+class Postings(NamedTuple):
     """An inverted index of n rows, at most 65,536 (a row number takes two bytes).
 
     `terms` are the codes of the terms, ascending; the rows that contain the i-th are `rows[starts[i]:starts[i + 1]]`,

@@ -11,8 +11,9 @@ import json
 import math
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +49,7 @@ _TYPES = (np.int64, np.int8, np.int64, np.float64, np.float64, np.float64, np.ui
 """The types of the `Columns`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """What search needs of n memories besides text and vector.
 
     Times are seconds since 1970. `known_since` is when a memory came to be known (-inf if unknown). `starts` and `ends`
@@ -77,18 +77,17 @@ class Columns:
     @classmethod
     def concatenate(cls, parts: Sequence["Columns"]) -> "Columns":
         """The rows of all parts, in order."""
-        return cls(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def take(self, rows: NDArray[np.intp]) -> "Columns":
         """The columns of some rows."""
-        return Columns(*(getattr(self, f.name)[rows] for f in fields(self)))
+        return Columns._make(array[rows] for array in self)
 
 
 _NO_ROWS = Columns.build([()] * len(_TYPES))
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentVectors:
+class SegmentVectors(NamedTuple):
     """n vectors of d dimensions, as they are or packed for scanning very many.
 
     Packing rotates the vectors so that the first coordinates tell most: the axes are the eigenvectors of their second
@@ -249,14 +248,14 @@ def from_bytes(payload: bytes, number: int) -> Segment | None:
         arrays.append(array)
         start += array.nbytes
     parts = iter(arrays)
-    columns = Columns(*(next(parts) for _ in fields(Columns)))
-    postings = Postings(*(next(parts) for _ in fields(Postings)))
+    columns = Columns(*islice(parts, len(Columns._fields)))
+    postings = Postings(*islice(parts, len(Postings._fields)))
     return Segment(columns, postings, next(parts), SegmentVectors(*parts), number)
 
 
 def agree(packed: Segment, unpacked: Segment) -> bool:
     """Whether a packed segment equals one read row by row, up to the rounding of its vectors."""
-    exact = zip(_arrays(packed)[: -len(fields(SegmentVectors))], _arrays(unpacked), strict=False)
+    exact = zip(_arrays(packed)[: -len(SegmentVectors._fields)], _arrays(unpacked), strict=False)
     return (
         len(packed) == len(unpacked)
         and all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in exact)
@@ -266,7 +265,4 @@ def agree(packed: Segment, unpacked: Segment) -> bool:
 
 def _arrays(segment: Segment) -> list[NDArray[Any]]:
     """All arrays of a segment in a fixed order."""
-    columns, postings, vectors = (
-        [getattr(part, f.name) for f in fields(part)] for part in (segment.columns, segment.postings, segment.vectors)
-    )
-    return [*columns, *postings, segment.embedded, *vectors]
+    return [*segment.columns, *segment.postings, segment.embedded, *segment.vectors]

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,30 +37,16 @@ RECENT = 10
 """Days before the question on which statements without a day of their own are said; more than a question has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """What is asked about a user: "dogs", of the belongings, in the group of animals."""
-
-    category: str
-    group: str
-    name: str
-
-    @property
-    def digest(self) -> str:
-        """What the ids of its sessions have in common: no filler of a question is about the question's attribute."""
-        return _digest(self.category, self.name)
-
-
 ONTOLOGY = tuple(
-    Attribute(category, group, name)
+    (category, group, name)
     for category, groups in json.loads(Path(__file__).with_name("attributes.json").read_text("utf-8")).items()
     for group, names in groups.items()
     for name in names
 )
-"""All attributes."""
+"""What may be asked about a user: belongings, among these animals, and among these "dogs"."""
 
 
-def draw_attribute(seed: int, number: int) -> Attribute:
+def draw_attribute(seed: int, number: int) -> tuple[str, str, str]:
     """The attribute of that number, from 1, in an order that the seed shuffles; none comes twice."""
     return Random(seed).sample(ONTOLOGY, len(ONTOLOGY))[number - 1]
 
@@ -88,26 +75,25 @@ def generate(generation: Generation, attributes: int) -> dict[str, int]:
 
 def _make_user(number: int, writer: Writer) -> Part:
     plan = writer.generation
-    attribute, key = draw_attribute(plan.seed, number), f"{plan.seed} {number}"
+    key, (category, group, attribute) = f"{plan.seed} {number}", draw_attribute(plan.seed, number)
     today = FIRST_DAY + timedelta(days=Random(key).randrange(DAYS))
     writer.begin("background")
-    told = {"category": attribute.category, "group": attribute.group, "attribute": attribute.name}
-    missing = f"no background for {attribute.name!r}: "
+    told = {"category": category, "group": group, "attribute": attribute}
+    missing = f"no background for {attribute!r}: "
     background = str(writer.require("Background", missing, **told, today=weekday_and_date(today)).background)
     length = len(words(background))
     leave_out_if(length <= BRIEF, f"{missing}it has {length} words")
     maker = QuestionMaker(key, {"background": background, "today": weekday_and_date(today)}, today, writer)
     drafts = [draft for kind in sessions.KINDS for draft in maker.make_questions(kind, plan.options["questions"])]
     variant = maker.make_abstention(drafts)
-    records, first = list[dict[str, Any]](), 1
+    # What sessions of an attribute have in common in their names: `compile` does not mix them.
+    family, records, places = _digest(category, attribute), list[dict[str, Any]](), count(1)
     for draft in [*drafts, *([variant] if variant else [])]:
         mark = "_abs" if draft is variant else ""
-        question_id = _digest(plan.name, str(plan.seed), attribute.name, draft.kind.name, draft.question) + mark
-        # Sessions of an attribute have names of one family, which `compile` does not mix.
-        names = [f"answer_{attribute.digest}{mark}_{first + place}" for place in range(len(draft.evidence))]
+        question_id = _digest(plan.name, str(plan.seed), attribute, draft.kind.name, draft.question) + mark
+        names = [f"answer_{family}{mark}_{next(places)}" for _ in draft.evidence]
         records.append(draft.as_record(question_id, names))
-        first += len(names)
-    made = {"attribute": attribute.name, "background": background}
+    made = {"attribute": attribute, "background": background}
     return made | {"questions": records, "doubtful": maker.doubtful}
 
 

@@ -1,35 +1,146 @@
 """Leave one benchmark out: choose the constants on the tuning halves of all others, and report its reporting half.
 
 Histories are played once, in several processes, and their retrieval is measured there under any constants.
+
+The choice is a coordinate descent over the grid: one constant after another gets the value with the best mean over
+benchmarks, the others staying as they are, and again from the first until none changes. Of equal values the nearest to
+off is chosen. Two settings are compared on the same probes; the spread of their difference is that of resampled
+histories.
 """
 
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from itertools import chain
+from math import hypot
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scoring, score_evidence
-from eval.metrics.intervals import TESTED, Difference, stars
+from eval.metrics.intervals import Difference, Z, compare, stars
 from eval.play.engines.schedule import Processes
 from eval.play.memory_under_test import MemoryUnderTest
 from eval.play.models import load_models
 from eval.reporting.render import fill_in
-from eval.reporting.results import LINES, available
-from eval.reporting.tuning import choice
-from eval.reporting.tuning.choice import FIGURES, GRID, LABELS, Constants, ProbeValue, Trial, Values, with_constants
+from eval.reporting.results import FIGURES, LINES, available
 from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import HALVES, Experiment, Half, RunRequest, with_settings
 from eval.runs.run import code_version, machine
 from eval.types import Costs, History, Sample, Watch
+from memory import read_table
 from memory.errors import MemoirError
+
+Constants = Mapping[str, float]
+"""A value for each name of `GRID`; `views` and `voice` are false or true."""
+
+_FILE: Mapping[str, Any] = read_table(__file__, "tuning.toml")
+GRID: Mapping[str, Sequence[float]] = _FILE["grid"]
+"""The values of each constant, in the order in which the constants are chosen."""
+LABELS: Mapping[str, str] = _FILE["labels"]
+"""What is off where a constant is, if its name does not say it."""
+
+PASSES = 4
+"""Passes over all constants, if they do not settle before."""
+
+
+def off() -> Constants:
+    """Every factor off: where the choice starts, so that no earlier choice has a part in it."""
+    return {name: values[0] for name, values in GRID.items()}
+
+
+class ProbeValue(NamedTuple):
+    """A probe's value under some setting, and its history."""
+
+    history: str
+    value: float
+
+
+Values = Mapping[str, Sequence[ProbeValue]]
+"""The values of some probes of each benchmark, under one setting; always in the same order."""
+
+Measure = Callable[[Constants], Values]
+
+
+def mean(values: Sequence[ProbeValue]) -> float:
+    """The figure of a benchmark."""
+    return fmean(each.value for each in values)
+
+
+def change(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Difference:
+    """The paired change of one benchmark's figure from one setting to another (see `eval.metrics.intervals`)."""
+    ours, theirs = ({str(n): each.value for n, each in enumerate(values)} for values in (before, after))
+    return compare(ours, theirs, {str(n): each.history for n, each in enumerate(before)})
+
+
+def mean_change(before: Values, after: Values) -> tuple[float, float]:
+    """The change of the mean over benchmarks, which weigh alike whatever the number of their probes, and its error.
+
+    The error is that of independent benchmarks, each with a quarter of the width of its 95 % interval (more exactly,
+    the width over 2 * 1.96).
+    """
+    changes = [change(before[name], after[name]) for name in before]
+    errors = [(each.high - each.low) / (2 * Z) for each in changes]
+    return fmean(each.difference for each in changes), hypot(*errors) / len(changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One value of a constant, the others as chosen: the mean over benchmarks, its change from the chosen value with
+    the standard error, and each benchmark's figure."""
+
+    name: str
+    value: float
+    figure: float
+    change: float
+    error: float
+    figures: Mapping[str, float]
+
+
+def choose(measure: Measure, watch: Callable[[int, int], None] = lambda done, total: None) -> Constants:
+    """The constants for the benchmarks that `measure` measures, chosen from all off on.
+
+    `watch` is called after each value of a pass.
+    """
+    chosen, total = dict(off()), sum(map(len, GRID.values()))
+    for _ in range(PASSES):
+        before, done = dict(chosen), 0
+        for name, values in GRID.items():
+            tried = {}
+            for value in values:
+                tried[value] = measure({**chosen, name: value})
+                done += 1
+                watch(done, total)
+            # Of equal values the first, since the grid goes from off upwards.
+            chosen[name] = max(tried, key=lambda value: overall(tried[value]))
+        if chosen == before:
+            break
+    return chosen
+
+
+def overall(values: Values) -> float:
+    """The mean over benchmarks, which weigh alike."""
+    return fmean(map(mean, values.values()))
+
+
+def trials(measure: Measure, chosen: Constants) -> list[Trial]:
+    """Every value of every constant, with the others as chosen."""
+    reference = measure(chosen)
+    found = []
+    for name, values in GRID.items():
+        for value in values:
+            measured = measure({**chosen, name: value})
+            figures = {benchmark: mean(each) for benchmark, each in measured.items()}
+            found.append(Trial(name, value, overall(measured), *mean_change(reference, measured), figures))
+    return found
+
+
+# --- measuring
 
 Part = tuple[str, Half]
 """A benchmark's name, and one of its halves."""
@@ -50,7 +161,7 @@ class Player:
 
     def measure(self, constants: Constants, parts: Collection[Part]) -> PartValues:
         """The values of every probe with evidence in these parts, in the order of the histories."""
-        experiment = with_constants(self._experiment, constants)
+        experiment = with_settings(self._experiment, [f"{name}={value}" for name, value in constants.items()])
         found: PartValues = {part: [] for part in parts}
         for number, (part, history) in enumerate(self._work):
             if part in found:
@@ -102,15 +213,6 @@ class Measurements:
         return together
 
 
-@contextmanager
-def play(work: Work, experiment: Experiment, cache: Path, jobs: int) -> Iterator[Measurements]:
-    """Play these histories in so many processes, each of which gets about as many probes."""
-    ordered = sorted(work, key=lambda one: -len(one[1].probes)) if jobs > 1 else work
-    shares = [ordered[first::jobs] for first in range(min(jobs, len(ordered)))]
-    with Processes([experiment], cache, jobs) as processes:
-        yield Measurements([processes.start(Player, share, experiment, cache) for share in shares])
-
-
 # --- leaving one out
 
 
@@ -145,7 +247,7 @@ class Tuning:
     code: str
 
 
-def measure(evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = None) -> Tuning:
+def tune(evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = None) -> Tuning:
     """Tune on every benchmark whose files are here, without a reader, in so many processes.
 
     `limit` asks the first so many probes of each half only. Raises `MemoirError` if there are fewer than two.
@@ -160,16 +262,22 @@ def measure(evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = N
         for line, path in here
         for half in HALVES
     }
-    benchmarks, today = [line.benchmark for line, _ in here], choice.constants_of(experiment)
+    benchmarks = [line.benchmark for line, _ in here]
+    today: Constants = {name: experiment.settings[name] for name in GRID}
     work = [(part, history) for part, request in requests.items() for history in evaluator.histories(request)]
-    with play(work, experiment, evaluator.settings.cache_path, jobs) as measured:
+    # Each process plays histories with about as many probes.
+    ordered = sorted(work, key=lambda one: -len(one[1].probes)) if jobs > 1 else work
+    shares = [ordered[first::jobs] for first in range(min(jobs, len(ordered)))]
+    cache = evaluator.settings.cache_path
+    with Processes([experiment], cache, jobs) as processes:
+        measured = Measurements([processes.start(Player, share, experiment, cache) for share in shares])
         everything = partial(measured.measure, list(requests))
-        in_view = choice.choose(everything, partial(watch, "everything in view"))
-        tried = choice.trials(everything, in_view)
+        in_view = choose(everything, partial(watch, "everything in view"))
+        tried = trials(everything, in_view)
         left_out = []
         for name in benchmarks:
             others: list[Part] = [(other, "tuning") for other in benchmarks if other != name]
-            chosen = choice.choose(partial(measured.measure, others), partial(watch, f"without {name}"))
+            chosen = choose(partial(measured.measure, others), partial(watch, f"without {name}"))
             left_out.append(_leave_out(name, measured, chosen, in_view, today))
         return Tuning(today, in_view, tuple(tried), tuple(left_out), len(measured.kept), machine(), code_version())
 
@@ -179,13 +287,13 @@ def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Co
         return measured.measure([(name, "reporting")], constants)[name]
 
     left_out, seen, chat = (measure_half(constants) for constants in (chosen, in_view, today))
-    off = {factor: {**chosen, factor: value} for factor, value in choice.off().items() if chosen[factor] != value}
+    without = {factor: {**chosen, factor: value} for factor, value in off().items() if chosen[factor] != value}
     return Holdout(
         benchmark=name,
         constants=chosen,
-        lost=choice.change(seen, left_out),
-        gained=choice.change(chat, left_out),
-        without={factor: choice.change(left_out, measure_half(constants)) for factor, constants in off.items()},
+        lost=change(seen, left_out),
+        gained=change(chat, left_out),
+        without={factor: change(left_out, measure_half(constants)) for factor, constants in without.items()},
         tuning=len(measured.measure([(name, "tuning")], in_view)[name]),
     )
 
@@ -196,4 +304,4 @@ def to_markdown(found: Tuning) -> str:
     chosen = {name: {each.constants[name] for each in found.left_out} for name in GRID}
     same = {name: min(values) for name, values in chosen.items() if len(values) == 1}
     tables = {"grid": GRID, "labels": LABELS, "figures": FIGURES, "stars": stars(p_values), "same": same}
-    return fill_in("tuning.md", found=found, today=date.today(), tested=TESTED, **tables)
+    return fill_in("tuning.md", found=found, **tables)
