@@ -56,7 +56,9 @@ def test_what_is_sent_is_seen_whatever_was_being_read(screen: Screen) -> None:
     screen.make_persona("Rosa")
     for shed in ("red", "green", "blue", "white", "grey"):
         screen.ask(f"I painted a {shed} shed today.")
-    screen.page.locator('#chat [role="log"]').evaluate("log => { log.scrollTop = 0; }")
+    log = screen.page.locator('#chat [role="log"]')
+    # Gradio scrolls to the end 300 ms after the last change of the chat.
+    log.evaluate("log => new Promise(done => setTimeout(() => done(log.scrollTop = 0), 600))")
     expect(screen.page.locator("#chat .bot.message").last).not_to_be_in_viewport()
     screen.ask("My kayak lies behind the grey shed.")
     expect(screen.page.locator("#chat .bot.message").last).to_be_in_viewport()
