@@ -13,8 +13,7 @@ from typing import Any, cast
 from langchain_core.language_models import BaseChatModel
 
 from graph.build import compiled_graph
-from graph.language.facts import forms
-from graph.learning import correction_reader
+from graph.learning import correction_reader, fact_reader
 from graph.models.fair_lock import USER, FairLock
 from graph.models.registry import Quantization
 from graph.nodes.persist import persist_interrupted
@@ -79,7 +78,7 @@ class Assistant:
     def prepare(self) -> None:
         """Load what the first answer needs and the first page does not; a second time takes no time."""
         compiled_graph()
-        forms()
+        fact_reader.packaged().load()
         self.services.searcher.embedder.load()
         self.services.line_reader.load()
         correction_reader.packaged().load()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graph.learning import from_rules, plain_facts
+from graph.learning import facts, from_rules
 from graph.readers.chain_of_note import reply_formats
 from graph.readers.counting import intervals, several
 from graph.readers.talk import known, reply
@@ -57,9 +57,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "times": lambda text: times.times_in(text, NOW),
     "sentences": sentences.split,
     "retraction": requests.parse_retraction,
-    "facts": lambda text: (*plain_facts.facts(text, "Ann", NOW), *plain_facts.facts(text, "Ann", NOW, ends=True)),
+    "facts": lambda text: facts.facts_and_ends(text, "Ann", NOW),
     "feelings": lambda text: (from_rules.emotion(text), from_rules.scene(text)),
-    "own sentences": lambda text: list(from_rules.own_sentences(text)),
     "recap": requests.parse_recap,
     "people": requests.parse_person,
     "second person": second_person.second_person,

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from eval.making.quads import Knowledge, Quad, folded, quads
 from eval.making.questions import CHOICES, DONT_KNOW, MOMENT, WORDING, graph_history, questions, word_question
 from eval.types import History
-from graph.learning.plain_facts import facts
+from graph.learning.facts import facts
+from graph.understanding.sentences import split
 from memory.bank.bank import Bank
 from memory.bank.relations import relation_of
 from memory.importers.benchmarks import perltqa
@@ -78,7 +79,7 @@ def test_every_fact_that_a_chat_learns_is_read_back():
         "My birthday is 3 March. My favourite tea is mint. My sister is called Wilma. "
         "I have a dog called Rex. Zita is my aunt. I'm allergic to nuts. I was born in Oldham."
     )
-    learned = list(facts(said, "Ana", day(1)))
+    learned = [fact for sentence in split(said) for fact in facts(sentence, "Ana", day(1))]
     assert [(q.relation, q.tail) for q in quads(learned)] == [
         ("name", "Ana"),
         ("name", "Ana"),

@@ -212,10 +212,10 @@ def test_a_day_that_is_denied_of_something_else_changes_nothing(quill):
 def test_a_fact_that_was_edited_answers_before_the_line_that_it_was_learned_from(quill):
     quill.say("im a nurse at southmead hospital, in the A&E. been there since 2019")
     bank = quill.services.bank
-    (fact,) = bank.memories(quill.persona.id, store="profile")
+    (fact,) = [m for m in bank.memories(quill.persona.id, store="profile") if m.attribute == "occupation"]
     edit(bank, replace(fact, text="Works as a charge nurse in A&E at Southmead Hospital"))
     asked = quill.again(now=datetime.now(UTC), chat_id="later")
-    assert "charge nurse" in asked.say("Where do I work now?").reading.answer
+    assert "charge nurse" in asked.say("What do I work as now?").reading.answer
 
 
 def test_a_bare_correction_is_of_what_was_said_last(quill):

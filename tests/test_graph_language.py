@@ -9,7 +9,7 @@ import pytest
 from graph.language import patterns
 from graph.language.facts import FACTS, kind_of
 from graph.language.people import canonical, wider
-from graph.learning.plain_facts import facts
+from graph.learning.facts import facts
 from graph.replies.facts import fact_to_user
 from memory.types import Memory
 

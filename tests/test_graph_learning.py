@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.learning import from_model, from_rules
+from graph.learning.facts import facts_and_ends
 from graph.learning.from_model import Excerpt
-from graph.learning.from_rules import emotion, own_sentences, scene
+from graph.learning.from_rules import emotion, scene
 from graph.learning.learner import Learner, learn_from_sessions
 from graph.learning.summary import PHRASES, TermCounts, TermWeights
 from graph.models.calls import ModelUnavailable
@@ -219,7 +220,6 @@ def test_whatever_was_said_every_item_quotes_it(said):
 def test_a_page_of_anything_is_read_to_its_end():
     for page in ("I was so " * 20_000, '"' * 100_000, "I felt " + "very " * 20_000, "in the " * 30_000, "a" * 100_000):
         from_rules.learn(heard(page))
-        list(own_sentences(page))
 
 
 def test_texts_without_a_word_have_no_weights():
@@ -480,7 +480,7 @@ def test_the_prompt_of_a_session_reads_so(bank):
 
 def test_the_prompt_of_a_session_names_the_user_and_shows_replies_without_their_citations(bank):
     said = "I'm Ana. Luc is my father."
-    taught = [each for part in own_sentences(said) for each in from_rules.stated_facts(part, "You", JULY, 0, ["You"])]
+    taught = facts_and_ends(said, "You", JULY)
     chat(bank, said, "Luc is your father [1]. `a[1]` " + "word " * 200, learned=taught)
     with ChatServer(told()) as server:
         by_server(bank, server)
@@ -681,7 +681,7 @@ def test_an_update_adds_the_new_fact_and_closes_the_old_one_until_it_is_taken_ba
 @pytest.mark.parametrize("action", ["correct", "change"])
 def test_a_fact_that_is_told_more_exactly_takes_the_place_of_the_old_one(bank, action):
     said = "I live in Porto, near the river Douro."
-    chat(bank, said, learned=list(from_rules.stated_facts(said, "You", JULY, 0, ["You"])))
+    chat(bank, said, learned=facts_and_ends(said, "You", JULY))
     exact = item("The user lives in Porto near the Douro", "near the river Douro", "world", action, 1)
     with ChatServer(told(exact)) as server:
         by_server(bank, server)
@@ -909,7 +909,7 @@ def test_an_event_is_stored_beside_a_fact_of_its_words_and_once_a_session(bank):
 
 def test_what_rules_stored_at_once_is_not_stored_twice(bank):
     said = "My name is Ana. I have a dog called Bruno, and I live in Porto. I adore boats."
-    stated = [each for part in own_sentences(said) for each in from_rules.stated_facts(part, "You", JULY, 0, ["You"])]
+    stated = facts_and_ends(said, "You", JULY)
     chat(bank, said, learned=stated)
     at_once = learned(bank)
     items = [

@@ -98,7 +98,7 @@ def test_unsure_it_shows_the_lines_that_are_nearest_in_meaning(services, marlow)
         chat.say(text)
     reading = ask(chat, "what did the vet say about miso")
     assert reading.abstained
-    assert reading.citations[0].memory.text == "we adopted a kitten called miso last weekend"
+    assert "miso" in reading.citations[0].memory.text.casefold()
     assert reading.answer.startswith(manner("plain").unsure)
     unknown = ask(chat, "whats my blood type")
     assert unknown.citations == ()

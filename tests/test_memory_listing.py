@@ -261,10 +261,10 @@ def test_what_holds_no_more_stands_below_what_holds_and_the_next_plan_first(bank
 
 @pytest.mark.parametrize("relation", [name for name in FACT_KINDS if name not in ("{kind}", "has", "has no")])
 def test_every_kind_of_fact_of_a_chat_is_in_a_group_by_its_relation(bank, relation):
-    wanted = {"name": "You", "birthday": "You", "marital status": "You", "speaks": "You"}
+    wanted = dict.fromkeys(("name", "birthday", "marital status", "speaks", "drives"), "You")
     wanted |= dict.fromkeys(("home", "birthplace", "origin"), "Places")
-    wanted |= dict.fromkeys(("occupation", "employer", "works in"), "Work")
-    wanted |= dict.fromkeys(("allergy", "allergen", "intolerance"), "Health")
+    wanted |= dict.fromkeys(("occupation", "employer", "works in", "studies"), "Work")
+    wanted |= dict.fromkeys(("allergy", "allergen", "intolerance", "condition"), "Health")
     name = relation.format(kind="cat")
     tell(bank, "My friend said so.", fact("Friend: x", speaker="Noor", relation=Relation(YOU, name, "x")))
     assert list(list_memories(bank, 1).values()) == [wanted.get(relation, "Likes")]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from graph.learning.plain_facts import facts
+from graph.learning.facts import facts
 from memory.bank import corrections
 from memory.bank.bank import Bank
 from memory.bank.queries import listing

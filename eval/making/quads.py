@@ -12,7 +12,7 @@ from itertools import groupby
 
 from eval.play.simulation.simulate import sort_by_time_and_number
 from eval.types import History
-from graph.learning.plain_facts import facts
+from graph.learning.facts import facts
 from memory.types import MemoryDraft, SessionDraft, Store, TimeSpan
 
 
@@ -111,7 +111,7 @@ def quads(memories: Iterable[MemoryDraft], whose: str = "") -> Iterator[Quad]:
 def history_quads(history: History) -> list[Quad]:
     """The facts in a history's memories, and in what its sessions taught.
 
-    If there are none, they are those in the plain statements that a chat learns from (`graph.learning.plain_facts`).
+    If there are none, they are those in the plain statements that a chat learns from (`graph.learning.facts`).
     """
     sessions = sort_by_time_and_number(history.sessions)
     learned = [(memory, session.external_id) for session in sessions for memory in _learned(session)]

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from eval.play.ids import UNDATED
 from eval.runs.experiment import WHOLE_SESSIONS, Experiment
-from graph.learning.plain_facts import facts
+from graph.learning.facts import facts
 from graph.learning.summary import TermCounts, TermWeights, gist
 from graph.understanding.sentences import split
 from memory.types import LearnedMemory, MemoryDraft, Quote, SessionDraft, TurnDraft

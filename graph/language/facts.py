@@ -1,14 +1,11 @@
-"""The registry of facts of users: how each is told, written down, said to its user and asked for."""
+"""The registry of facts of users: how each is written down, said to its user and asked for."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal
 
 from pydantic import TypeAdapter
 
-from graph.language.patterns import load, pattern
+from graph.language.patterns import load
 from memory.types import Relation, Store
 
 
@@ -22,28 +19,8 @@ class FactKind:
     ask: str = ""
     one: bool = False
     named: bool = False
-    listed: Literal["", "each", "short"] = ""
-    told: tuple[str, ...] = ()
-    since: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-    ended: tuple[str, ...] = ()
-    former: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A way to state a fact.
-
-    With `dated`, a time that the sentence names is when the fact came to hold, or ended. What is `given` is so even
-    where the sentence denies or supposes something. What a form `ends` holds no more.
-    """
-
-    pattern: re.Pattern[str]
-    relation: str
-    kind: FactKind
-    dated: bool
-    given: bool
-    ends: bool
+    plain: bool = False
+    since: bool = False
 
 
 FACTS: Mapping[str, FactKind] = TypeAdapter(dict[str, FactKind]).validate_python(load("facts.toml"))
@@ -57,21 +34,3 @@ def kind_of(relation: Relation | None, store: Store) -> FactKind | None:
     if store == "relationship":
         return FACTS["{kind}"]
     return FACTS.get("favourite {kind}" if relation.name.startswith("favourite ") else relation.name)
-
-
-@cache
-def forms() -> tuple[Form, ...]:
-    """The forms in which facts are stated or end, for sentences in plain words. The first call compiles them: .3 s."""
-    return tuple(
-        Form(
-            pattern(source),
-            relation,
-            kind,
-            dated=field in ("since", "ended"),
-            given=field == "given",
-            ends=field in ("ended", "former"),
-        )
-        for relation, kind in FACTS.items()
-        for field in ("told", "since", "given", "ended", "former")
-        for source in getattr(kind, field)
-    )

@@ -89,6 +89,5 @@ SLOTS: Mapping[str, str] = {
     "FIRST_FEELING": _choice(listed(_FEELING_WORDS["in_sentences"]["first"])),
     "SCENE": _choice(listed(_FEELING_WORDS["in_sentences"]["scenes"])),
     "NAMES_IN_LOWER_CASE": _of_file("names.txt"),
-    "PLACES_IN_LOWER_CASE": _of_file("places.txt"),
 }
 """What stands for each slot."""

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from graph.language.patterns import phrasing_list, phrasings
 from graph.learning.correction_reader import SURE, ReadCorrection, read
-from graph.learning.plain_facts import facts
+from graph.learning.facts import facts
 from graph.state import CITATION, USER, Ask, Message, Revision
 from graph.understanding.parts import tells
 from graph.understanding.requests import LONGEST

@@ -11,7 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from graph.language.patterns import by_word, load, phrasings
-from graph.learning.plain_facts import facts
+from graph.learning import fact_reader
+from graph.learning.facts import stated_facts
 from graph.learning.summary import TermWeights, summary
 from graph.readers.agenda import plan_at
 from graph.state import CITATION
@@ -50,52 +51,44 @@ _REPORTED = re.compile(
 def learn(turns: Sequence[SessionTurn]) -> tuple[LearnedMemory, ...]:
     """Learn from the turns of a session; the places in the quotes are those in `turns`."""
     present = frozenset(each.turn.speaker for each in turns)
-    own = [(place, sentence) for place, each in enumerate(turns) if each.news for sentence in _own(each.turn.text)]
-    found = acts.recognise([sentence for _, sentence in own])
-    stated = [each for each, said in zip(own, found, strict=True) if said.tells]
-    learned = [
-        item for place, sentence in stated for item in learn_from_sentence(sentence, turns[place].turn, place, present)
-    ]
+    told = [(place, each.turn, each.turn.text) for place, each in enumerate(turns) if each.news]
+    learned, stated = learn_from_texts(told, present)
     return (*learned, *_summary(turns, stated, learned))
 
 
-def own_sentences(text: str) -> list[str]:
-    """The sentences that state something in the speaker's own words."""
-    return [sentence for sentence in _own(text) if not acts.said(sentence).only_asks]
+def learn_from_texts(
+    told: Sequence[tuple[int, Turn | TurnDraft, str]], present: Collection[str]
+) -> tuple[list[LearnedMemory], list[tuple[int, str]]]:
+    """Learn from texts of turns, given with these and their places; also the sentences that tell something, placed.
+
+    Of an assistant's turn only what it says about itself is learned.
+    """
+    own = [[*_own(text)] for _, _, text in told]
+    acted = iter(acts.recognise([sentence for sentences in own for sentence in sentences]))
+    learned, stated = list[LearnedMemory](), list[tuple[int, str]]()
+    found = fact_reader.read([text for *_, text in told])
+    for (place, turn, text), sentences, facts in zip(told, own, found, strict=True):
+        tells = [sentence for sentence in sentences if next(acted).tells]
+        stated += [(place, sentence) for sentence in tells]
+        if turn.said_at is None:
+            continue
+        for fact in stated_facts(text, facts, turn.speaker, turn.said_at, place, present):
+            if not any(map(_is_quoted, split(fact.quotes[0].words))):
+                learned.append(fact)
+        if turn.role != "assistant":
+            for sentence in tells:
+                learned += events(sentence, turn.text, turn.speaker, turn.said_at, place)
+    return learned, stated
 
 
 def _own(text: str) -> Iterator[str]:
-    """The sentences in the speaker's own words."""
-    for sentence in split(text):
-        if not (sentence.startswith(">") or any(each.search(sentence) for each in (_REPORTED, CITATION, _QUOTED))):
-            yield sentence
+    """The sentences in the speaker's own words that report nobody else's."""
+    return (sentence for sentence in split(text) if not (_is_quoted(sentence) or _REPORTED.search(sentence)))
 
 
-def stated_facts(
-    sentence: str, speaker: str, said_at: datetime, place: int, present: Collection[str]
-) -> Iterator[LearnedMemory]:
-    """The facts and relations that a sentence states in the speaker's own words, and the facts that it ends.
-
-    Those present are spoken to: "my father, Ida, laughs a lot" tells her of a father and does not make her one.
-    """
-    quotes = (Quote(place, sentence),)
-    ended = {fact.text: fact for fact in facts(sentence, speaker, said_at, ends=True)}
-    yield from (LearnedMemory(fact, quotes, ends=True) for fact in ended.values())
-    for fact in facts(sentence, speaker, said_at):
-        is_present = fact.store == "relationship" and fact.relation is not None and fact.relation.tail in present
-        if fact.text not in ended and not is_present:
-            yield LearnedMemory(fact, quotes)
-
-
-def learn_from_sentence(
-    sentence: str, turn: Turn | TurnDraft, place: int, present: Collection[str]
-) -> Iterator[LearnedMemory]:
-    """Learn from one sentence of a turn; of an assistant's turn only what it says about itself."""
-    if turn.said_at is None:
-        return
-    yield from stated_facts(sentence, turn.speaker, turn.said_at, place, present)
-    if turn.role != "assistant":
-        yield from events(sentence, turn.text, turn.speaker, turn.said_at, place)
+def _is_quoted(sentence: str) -> bool:
+    """Whether a sentence is, or has, somebody else's words."""
+    return sentence.startswith(">") or any(each.search(sentence) for each in (CITATION, _QUOTED))
 
 
 def events(sentence: str, text: str, speaker: str, said_at: datetime, place: int) -> Iterator[LearnedMemory]:
@@ -197,5 +190,6 @@ def _summary(
     quotes = tuple(Quote(place, sentence, alone=False) for place, sentence in chosen)
     text = " ".join(f"{turns[place].turn.speaker}: {sentence}" for place, sentence in chosen)
     facts = ((n, item) for n, item in enumerate(learned) if not item.ends and item.memory.store != "event")
-    bases = (n for n, item in facts if {replace(q, alone=False) for q in item.quotes} & {*quotes})
+    stated_by = ((n, q) for n, item in facts for q in item.quotes)
+    bases = (n for n, q in stated_by if any(q.turn == place and sentence in q.words for place, sentence in chosen))
     yield summary(text, sentences, weights, times, quotes, tuple(bases))

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from graph.learning.corrections import revise
-from graph.learning.from_rules import learn_from_sentence, own_sentences
+from graph.learning.from_rules import learn_from_texts
 from graph.state import USER, Ask, Message, Reading, Revision, Runtime, TraceLine, TurnState
 from graph.understanding import acts
 from graph.understanding.parts import tells
@@ -94,9 +94,7 @@ def exchange(
         theirs = TurnDraft(ask.persona.name, "assistant", reply.answer, ask.as_of, said_text, ask.reply_id)
         relied_on = tuple(citation.memory.id for citation in reply.citations)
         turns.append(replace(theirs, recallable=False, cites=relied_on, unsupported=reply.unsupported))
-    own = [sentence for statement in statements for sentence in own_sentences(statement)]
-    present = (USER, ask.persona.name)
-    taught = [item for sentence in own for item in learn_from_sentence(sentence, mine, 0, present)]
+    taught, _ = learn_from_texts([(0, mine, statement) for statement in statements], (USER, ask.persona.name))
     # A turn of several times has none, so that its events tell when each is.
     learned = [item for item in taught if item.memory.store != "event" or (event is None and item.memory.event)]
     return SessionDraft(

@@ -7,7 +7,7 @@ from itertools import islice
 
 from graph.readers.counting.intervals import Comparison, compare_days
 from graph.readers.stating import FURTHER_WORDS, MAX_WORDS, SURE, answers, clip, current_note, frame_of, state
-from graph.replies.facts import state_fact
+from graph.replies.facts import fact_of_user, state_fact
 from graph.state import SUFFICIENT, Citation, Note, Reading, Reason
 from graph.understanding.parts import tells
 from graph.understanding.question import Question
@@ -111,7 +111,7 @@ def _nearest_lines(question: Question, notes: Sequence[Note], asked_at: datetime
 def _as_line(note: Note, question: Question, asked_at: datetime) -> Quoted:
     """A note as a line of its own: what was said is quoted, a fact learned from it is not."""
     if note.memory.relation is not None:
-        fact = state_fact(note.memory, asked_at)
+        fact = state_fact(note.memory, asked_at) or fact_of_user(note.memory)
         return note, fact or f"As far as I know, {note.memory.text.rstrip('.')}.", ""
     return _quote(note, question, asked_at)
 

@@ -67,7 +67,7 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
     # Its facts alone would do for what they are near to: where it was born for where it lives.
     by_itself = [hit for hit in told if hit.memory.speaker == evidence.persona and hit.memory.store not in SEMANTIC]
     own = by_itself if of_persona else []
-    told = (own or told)[:LINES]
+    told = _first_lines(own or told)
     lines = [_line(hit.memory, question, evidence.origins) for hit in told]
     # If it asks on from another, that is in its text, and the answer follows.
     to_read = f"{question.text} {question.answered}".strip()
@@ -96,6 +96,15 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
         scored.append((evidence.reader.evidence(reading, hit.scores.get("dense", 0.0)), note))
     scored.sort(key=lambda pair: -pair[0])
     return tuple(note for _, note in scored[:NOTES])
+
+
+def _first_lines(hits: Sequence[Hit]) -> list[Hit]:
+    """The first hits. What their lines tell takes no line's place; it is read beside them if one holds at a time."""
+    turns = {hit.memory.turn_ids for hit in hits if hit.memory.store == "dialogue"}
+    repeats = [hit for hit in hits if hit.memory.store in SEMANTIC and hit.memory.turn_ids in turns]
+    first = [hit for hit in hits if hit not in repeats][:LINES]
+    read = {hit.memory.turn_ids for hit in first}
+    return [*first, *(hit for hit in repeats if hit.memory.turn_ids in read and hit.memory.attribute)]
 
 
 def _notes_of_time(evidence: Evidence) -> tuple[Note, ...]:

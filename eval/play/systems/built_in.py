@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eval.play.session_rewriter import is_of_self
 from eval.play.systems.contract import TEXTS, Found, MeteredChat, Session, Turn
-from graph.learning.plain_facts import facts
+from graph.learning.facts import facts_and_ends
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Embedder, Vectors
 
@@ -175,10 +175,10 @@ class UpdatedFacts(Dense):
     def _by_rules(self, session: Session) -> Iterator[Turn]:
         sentences = ((turn, sentence) for turn in session.turns for sentence in split(turn.text))
         for n, (turn, sentence) in enumerate(sentences):
-            said = (sentence, turn.speaker, turn.said_at) if turn.said_at else None
-            read = [*facts(*said)] if said else []
-            ended = {end.text for end in facts(*said, ends=True)} if said else set()
-            plain = [fact.text for fact in read if fact.text not in ended]
+            stated = facts_and_ends(sentence, turn.speaker, turn.said_at) if turn.said_at else []
+            ended = {fact.memory.text for fact in stated if fact.ends}
+            read = [fact.memory for fact in stated if not fact.ends]
+            plain = [fact.text for fact in read]
             if plain or ended or is_of_self(sentence):
                 fact = replace(turn, id=f"{turn.id} {n}", text=". ".join(plain) or sentence)
                 one = {(f.relation.head, f.attribute) for f in read if f.relation and f.attribute}

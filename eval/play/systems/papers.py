@@ -15,7 +15,7 @@ import numpy as np
 
 from eval.play.systems.built_in import Dense, Scores, Transcript
 from eval.play.systems.contract import TEXTS, MeteredChat, Session, Turn
-from graph.learning.plain_facts import facts
+from graph.learning.facts import facts
 from graph.learning.summary import TermWeights, gist
 from graph.understanding.sentences import split
 from memory.embedding.embedder import Vectors
