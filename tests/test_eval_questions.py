@@ -83,7 +83,6 @@ def test_every_fact_that_a_chat_learns_is_read_back():
     assert [(q.relation, q.tail) for q in quads(learned)] == [
         ("name", "Ana"),
         ("name", "Ana"),
-        ("name", "Ana"),
         ("home", "Vellmar"),
         ("home", "Sandwick"),
         ("occupation", "pilot"),

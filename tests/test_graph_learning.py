@@ -479,7 +479,7 @@ def test_the_prompt_of_a_session_reads_so(bank):
 
 
 def test_the_prompt_of_a_session_names_the_user_and_shows_replies_without_their_citations(bank):
-    said = "I'm Ana. Luc is my father."
+    said = "My name is Ana, and Luc is my father."
     taught = facts_and_ends(said, "You", JULY)
     chat(bank, said, "Luc is your father [1]. `a[1]` " + "word " * 200, learned=taught)
     with ChatServer(told()) as server:
@@ -778,8 +778,8 @@ def test_an_end_closes_a_fact_by_the_line_that_says_so_until_that_is_taken_back(
 
 
 def test_an_update_may_repeat_the_words_of_the_fact_that_it_changes(bank):
-    before = "Bolt is the user's greyhound, eleven, a retired racer with three cups, and steals toast every morning."
-    after = "Bolt, the user's greyhound, eleven, a retired racer with three cups who stole our toast, has died."
+    before = "The toast is stolen every morning by the greyhound, eleven, a retired racer with three cups."
+    after = "The greyhound, eleven, a retired racer with three cups who stole the toast, has died."
     known(bank, before)
     chat(bank, "bolt died on wednesday.", name="b", at=LATER)
     with ChatServer(told(item(after, "bolt died on wednesday", "world", "change", 1))) as server:
@@ -807,8 +807,8 @@ def test_a_fact_whose_end_the_user_removed_is_not_ended_by_the_same_words_again(
 def test_a_fact_that_the_rules_wrote_is_updated_by_its_number(bank):
     chat(bank, "My birthday is on the 4th of May.")
     learn_from_sessions(bank, "rules")
-    chat(bank, "We moved that birthday of mine to May 5.", name="b", at=LATER)
-    update = item("The user’s birthday is on the 5 May", "birthday of mine to May 5", "profile", "change", 1)
+    chat(bank, "We moved that one to May 5.", name="b", at=LATER)
+    update = item("The user’s birthday is on the 5 May", "that one to May 5", "profile", "change", 1)
     with ChatServer(told(update)) as server:
         by_server(bank, server)
     assert valid_to(bank) == {"Birthday: 4th of May": LATER, "The user’s birthday is on the 5 May": None}
@@ -855,11 +855,11 @@ def test_a_day_of_another_clause_is_not_that_of_what_names_its_own(bank):
 
 
 def test_a_tie_ends_by_the_name_of_the_other(bank):
-    known(bank, "Tom is your partner", store="relationship")
+    known(bank, "Tom and the user are a couple", store="relationship")
     chat(bank, "Tom and I broke up.", name="b", at=LATER)
     with ChatServer(told(item("The user and Tom are no longer a couple", "broke up", action="end", known=1))) as server:
         by_server(bank, server)
-    assert valid_to(bank) == {"Tom is your partner": LATER}
+    assert valid_to(bank) == {"Tom and the user are a couple": LATER}
 
 
 @pytest.mark.parametrize("action", ["change", "end"])
