@@ -257,12 +257,11 @@ def _wait_for_lock(conn: sqlite3.Connection, statement: str) -> None:
     while True:
         try:
             conn.execute(statement)
+            return
         except sqlite3.OperationalError as fault:
             if not is_fault(fault, "SQLITE_BUSY", "SQLITE_LOCKED") or time.monotonic() > give_up:
                 raise
             time.sleep(random.uniform(0.002, 0.01))
-        else:
-            return
 
 
 def is_fault(fault: BaseException | None, *names: str) -> bool:

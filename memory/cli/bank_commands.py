@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from memory.cli.program import (
     Commands,
     argument,
     end_of_date,
+    fill_in,
     flag,
     positive_number,
     print_error,
@@ -23,7 +23,6 @@ from memory.cli.program import (
     progress_bar,
     start_of_date,
 )
-from memory.dates.expressions import describe_span
 from memory.embedding.embedder import Embedder
 from memory.errors import BankUnavailable, MemoirError
 from memory.exporting import export
@@ -32,7 +31,6 @@ from memory.formatting import format_count, format_counts
 from memory.search import indexer
 from memory.search.searcher import Searcher
 from memory.settings import BankSettings
-from memory.types import Memory, Skip
 
 COMMANDS = Commands(
     argparse.ArgumentParser(prog="python -m memory", description="Manage Memoir's memory."),
@@ -54,49 +52,23 @@ FILE = argument("file", type=Path)
 )
 def import_file(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """Import the histories of a file; importing it again adds nothing."""
-    file, chosen = arguments.file, arguments.only
+    file = arguments.file
     if arguments.dry_run:
-        return _preview(arguments)
+        with progress_bar("Reading") as task:
+            found = ingest.summarize(file, task.report)
+        return print_result(arguments, found, fill_in("preview.txt", file=file, found=found), found.fault)
     with progress_bar("Importing") as task:
         report = ingest.ingest(
             bank,
             file,
-            choose=chosen,
+            choose=arguments.only,
             persona=arguments.persona,
             user=arguments.me,
             kept_apart=not arguments.shared,
             progress=task.report,
         )
-    lines = [f"{file}: {report.format}"]
-    for h in report.histories:
-        found = format_counts({"sessions": h.found_sessions, "turns": h.found_turns, "memories": h.found_memories})
-        stored, known = format_counts(h.stored.added), h.stored.known_turns + h.stored.known_memories
-        lines.append(f"  {h.persona.name} ({h.persona.id}): found {found}; stored {stored}; already known: {known}")
-        lines += _list_skips(h.skips, h.skipped)
     missing = f"{file} has no history {', '.join(report.missing)}" if report.missing else ""
-    return print_result(arguments, report, lines, report.fault or missing)
-
-
-def _preview(arguments: Arguments) -> int:
-    with progress_bar("Reading") as task:
-        summary = ingest.summarize(arguments.file, task.report)
-    lines = [f"{arguments.file}: {summary.format}, {format_count(len(summary.histories), 'history', 'histories')}"]
-    for h in summary.histories:
-        counts = {"sessions": h.sessions, "turns": h.turns, "memories": h.memories}
-        lines.append(f"  {h.external_id or '-'}  {h.name}: {format_counts(counts)}")
-    if summary.speakers:
-        lines.append(f"  Speakers: {', '.join(summary.speakers)}. Say which one you are with --me.")
-    lines += _list_skips(summary.skips, summary.skipped)
-    return print_result(arguments, summary, lines, summary.fault)
-
-
-def _list_skips(skips: Sequence[Skip], count: int) -> Iterator[str]:
-    if count:
-        yield f"    left out, or stored but worth checking: {count}"
-    for skip in skips:
-        yield f"    {skip.place}: {skip.reason}"
-    if count > len(skips):
-        yield f"    ... and {count - len(skips)} more"
+    return print_result(arguments, report, fill_in("import.txt", report=report), report.fault or missing)
 
 
 @COMMANDS.add(
@@ -125,14 +97,11 @@ def export_personas(arguments: Arguments, bank: Bank, settings: BankSettings) ->
 @COMMANDS.add("list")
 def list_personas(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     """List the personas and how much they know."""
-    values, lines = [], []
-    for persona in bank.personas():
-        counts, span = bank.counts(persona.id), bank.time_range(persona.id)
-        values.append({**asdict(persona), "counts": counts, "range": span})
-        source = f" [{persona.external_id}]" if persona.external_id else ""
-        dates = f"; {describe_span(span)}" if span else ""
-        lines.append(f"{persona.id}  {persona.name}{source}: {format_counts(counts)}{dates}")
-    return print_result(arguments, values, lines or [f"{bank.path}: no persona yet; import a file, or start the app"])
+    personas = [
+        {**asdict(persona), "counts": bank.counts(persona.id), "range": bank.time_range(persona.id)}
+        for persona in bank.personas()
+    ]
+    return print_result(arguments, personas, fill_in("list.txt", personas=personas, bank=bank.path))
 
 
 @COMMANDS.add("show", PERSONA, SESSION, argument("memory", type=positive_number, nargs="?"))
@@ -141,23 +110,16 @@ def show(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     persona = bank.persona(arguments.persona)
     if arguments.session is not None:
         session, turns = bank.session(persona.id, arguments.session), bank.turns(persona.id, arguments.session)
-        lines = [f"session {session.id}, {session.started_text or session.started_at}: {session.title}"]
-        lines += [f"  {t.position:4}  {t.speaker}: {t.text}" for t in turns]
-        return print_result(arguments, {"session": session, "turns": turns}, lines)
+        return _print_values(arguments, "session.txt", session=session, turns=turns)
     if arguments.memory is not None:
         memory, sources = bank.memory(persona.id, arguments.memory), bank.sources(persona.id, arguments.memory)
-        lines = [_describe_memory(memory)]
-        for t in sources:
-            lines.append(f"  from session {t.session_id}, turn {t.position}, {t.said_text}: {t.speaker}: {t.text}")
-        return print_result(arguments, {"memory": memory, "sources": sources}, lines)
+        return _print_values(arguments, "memory.txt", memory=memory, sources=sources)
     counts, sessions = bank.counts(persona.id), bank.sessions(persona.id)
-    card = {"scenario": persona.scenario, "first message": persona.first_message, "examples": persona.examples}
-    lines = [f"{persona.name}: {persona.description}", *(f"  {label}: {text}" for label, text in card.items() if text)]
-    lines.append(f"  {format_counts(counts)}")
-    for s in sessions:
-        started = s.started_text or s.started_at or "undated"
-        lines.append(f"  session {s.id}  {started}  {format_count(s.turn_count, 'turn')}  {s.title}")
-    return print_result(arguments, {"persona": persona, "counts": counts, "sessions": sessions}, lines)
+    return _print_values(arguments, "persona.txt", persona=persona, counts=counts, sessions=sessions)
+
+
+def _print_values(arguments: Arguments, template: str, **values: object) -> int:
+    return print_result(arguments, values, fill_in(template, **values))
 
 
 @COMMANDS.add(
@@ -178,14 +140,7 @@ def search(arguments: Arguments, bank: Bank, settings: BankSettings) -> int:
     searcher = Searcher(bank, embedder)
     as_of = arguments.as_of or datetime.now(UTC)
     hits = searcher.search(persona.id, searcher.views([arguments.query]), as_of)[: arguments.limit]
-    return print_result(arguments, hits, (f"{hit.score:.3f}  {_describe_memory(hit.memory)}" for hit in hits))
-
-
-def _describe_memory(memory: Memory) -> str:
-    said_on = f"{memory.said_at:%Y-%m-%d}" if memory.said_at else "undated"
-    when = describe_span(memory.event) if memory.event else said_on
-    speaker = f"{memory.speaker}: " if memory.speaker else ""
-    return f"[{memory.id}] {memory.store}, {when}: {speaker}{memory.text}"
+    return print_result(arguments, hits, fill_in("hits.txt", hits=hits))
 
 
 @COMMANDS.add(
@@ -246,18 +201,12 @@ def _is_confirmed(preview: ForgetReport) -> bool:
 
 
 def _print_report(arguments: Arguments, bank: Bank, report: ForgetReport, dry_run: bool) -> int:
-    if arguments.json:
-        return print_result(arguments, report, [])
-    verb = "would forget" if dry_run else "forgot"
-    counts = format_counts({"memories": report.memories, "turns": report.turns})
-    traces = format_count(report.residue, "trace") if report.residue else "no traces"
-    left = "" if dry_run else f"; {traces} left in {bank.path}"
-    print(f"{verb} {counts}, {format_count(report.sessions, 'whole session')}{left}")
-    for line in filter(None, (*report.lines, report.about_uploads)):
-        print(f"  {line}")
-    for copy in report.copies:
-        print_error(f"{copy} still contains some of it; delete that file too.")
-    return 1 if report.residue else 0
+    status = print_result(arguments, report, fill_in("forget.txt", report=report, bank=bank.path, dry_run=dry_run))
+    if not arguments.json:
+        for copy in report.copies:
+            print_error(f"{copy} still contains some of it; delete that file too.")
+        status = 1 if report.residue else 0
+    return status
 
 
 @COMMANDS.add(

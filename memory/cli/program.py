@@ -17,9 +17,9 @@ from typing import Any
 from pydantic import ValidationError
 from tqdm import tqdm
 
-from memory.dates.expressions import last_moment, read_date
+from memory.dates.expressions import describe_span, last_moment, read_date
 from memory.errors import Cancelled, MemoirError
-from memory.formatting import to_json_values
+from memory.formatting import format_count, format_counts, to_json_values
 from memory.progress import Task
 
 MAX_NUMBER = 2**63 - 1
@@ -137,6 +137,18 @@ def print_result(arguments: Arguments, value: object, lines: Iterable[str], faul
     if fault:
         print_error(fault)
     return 1 if fault else 0
+
+
+def fill_in(template: str, **values: object) -> Iterator[str]:
+    """The text of a template in the folder `texts`, filled in when it is printed; nothing if it is empty."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # not needed for JSON
+
+    folder = FileSystemLoader(Path(__file__).with_name("texts"))
+    texts = Environment(loader=folder, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    texts.keep_trailing_newline = True  # of what a template includes
+    texts.filters |= {"count": format_count, "counts": format_counts, "span": describe_span}
+    if text := texts.get_template(template).render(values):
+        yield text.removesuffix("\n")
 
 
 @contextmanager

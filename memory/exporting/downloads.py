@@ -47,17 +47,14 @@ def create(bank: Path, name: str, suffix: str, write: Callable[[Path], object]) 
         except BaseException:
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-    except (FileNotFoundError, MemoirError) as fault:
-        if isinstance(fault, MemoirError) and not isinstance(fault.__cause__, FileNotFoundError):
+    except (OSError, MemoirError) as fault:
+        if isinstance(fault, FileNotFoundError) or isinstance(fault.__cause__, FileNotFoundError):
+            why = "something was forgotten or another file was made"
+            raise MemoirError(f"The file was deleted before it was complete, because {why}. Try again.") from fault
+        if isinstance(fault, MemoirError):
             raise
-        raise MemoirError(
-            "The file was deleted before it was complete, because something was forgotten or another file was made. "
-            "Try again."
-        ) from fault
-    except OSError as fault:
-        raise MemoirError(
-            f"{folder}: the file cannot be written ({fault.strerror or fault}). Free some space."
-        ) from fault
+        cause = fault.strerror or fault
+        raise MemoirError(f"{folder}: the file cannot be written ({cause}). Free some space.") from fault
     return path
 
 

@@ -18,7 +18,7 @@ from memory.formatting import STORE_NAMES, parse_date
 from memory.search.scoring import SearchSettings
 from memory.search.searcher import Searcher
 from memory.tab.memory_card import Changed, MemoryDetail, kind_name
-from memory.tab.panels import ExportPanel, ForgetPanel, JournalPanel, PersonaPanel
+from memory.tab.panels import PersonaPanel, build_export_panel, build_forget_panel, build_journal_panel
 from memory.tab.parts import PRIVATE, UNCHANGED, Pager, Update, empty_state, look, render
 from memory.tab.plots import PlotsPanel
 from memory.types import SUMMARY, Memory, TimeSpan
@@ -74,9 +74,9 @@ class MemoryTab:
             with gr.Column(scale=4, min_width=320, elem_classes=side, elem_id="memory-side"):
                 gr.HTML(render("drawer_heading.html", title="Memory"), padding=False)
                 self.detail = MemoryDetail(bank, self.list.persona)
-        self.bulk = ForgetPanel(bank, self.list.persona)
-        ExportPanel(bank, self.list.persona)
-        JournalPanel(bank)
+        self.forgotten = build_forget_panel(bank, self.list.persona)
+        build_export_panel(bank, self.list.persona)
+        build_journal_panel(bank)
         self.persona = PersonaPanel(bank, self.list.persona)
         self.plots = PlotsPanel(bank, self.list.persona)
         self._connect(tab, chat_persona)
@@ -102,13 +102,13 @@ class MemoryTab:
         chosen.then(None, js="() => window.showMemory()")
         changed.change(self.show_changed, [persona, changed, page, *filters], outputs, **PRIVATE)
         removed = detail.confirm.sure.click(self.forget, [persona, selected, page, *filters], outputs, **PRIVATE)
-        self.bulk.forgotten.change(self.show_all, rows.filters, outputs, **PRIVATE)
+        self.forgotten.change(self.show_all, rows.filters, outputs, **PRIVATE)
         pickers, gone = [persona, chat_persona], self.persona.deleted
         self.persona.renamed.change(self.show_names, pickers, pickers, **PRIVATE)
         left = gone.change(self.open, [persona, chat_persona, *filters], [persona, *outputs], **PRIVATE)
         # Afterwards: a picker must not lose a choice while another event sends that choice.
         left.then(self.leave_chat, [gone, chat_persona], [chat_persona, self.open_chat], **PRIVATE)
-        for event in (left.then, opened.then, removed.then, changed.change, self.bulk.forgotten.change):
+        for event in (left.then, opened.then, removed.then, changed.change, self.forgotten.change):
             self.plots.redraw_after(event)
 
     def open(self, current: int | None, of_chat: int | None, *filters: str | None) -> Update:

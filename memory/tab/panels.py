@@ -1,6 +1,6 @@
 """The parts of the Memory tab below its list: forgetting in bulk, export and backup, the journal, and the persona."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from memory.tab.parts import (
     read_picture,
     render,
 )
-from memory.types import PersonaDraft
+from memory.types import Persona, PersonaDraft
 
 NO_PERSONA = "There is no persona yet. Create one in Chat."
 
@@ -41,45 +41,42 @@ PAGE = 20
 """Entries of a page of the journal."""
 
 
-class ForgetPanel:
-    """Forgets all before a date or all that mentions something; `forgotten` gets a new value each time it did."""
+def build_forget_panel(bank: Bank, persona: gr.Dropdown) -> gr.State:
+    """Build the panel that forgets all before a date, or all that mentions something.
 
-    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
-        self.bank = bank
-        self.forgotten: gr.State = gr.State(0)
-        with gr.Accordion("Forget in bulk", open=False, elem_id="forget-more"):
-            with gr.Row(elem_classes="memoir-filters"):
-                words = gr.Textbox(**look("forget-mentions"))
-                before = gr.Textbox(**look("forget-before"))
-                preview = gr.Button("Preview", scale=0, min_width=190, elem_id="forget-look")
-            self.confirm = Confirm("forget")
-            self.task = TaskPanel("forget")
-            self.result = gr.HTML(padding=False, elem_id="forget-result")
-        fields, outputs = [persona, words, before], [*self.confirm.outputs, self.result]
-        look_up = partial(gr.on, [preview.click, words.submit, before.submit])
-        self.task.connect(look_up, "Searching", self.show_preview, fields, outputs, self._clear)
-        # Only what was previewed may be forgotten, so any other input hides the button.
-        self.confirm.close_on(words.input, before.input, persona.input)
-        sure, both = self.confirm.sure.click, [*outputs, self.forgotten]
-        self.task.connect(sure, "Forgetting", self.forget, [*fields, self.forgotten], both, self.confirm.close)
+    Returns the state that gets a new value each time it did.
+    """
+    forgotten: gr.State = gr.State(0)
+    with gr.Accordion("Forget in bulk", open=False, elem_id="forget-more"):
+        with gr.Row(elem_classes="memoir-filters"):
+            words = gr.Textbox(**look("forget-mentions"))
+            before = gr.Textbox(**look("forget-before"))
+            preview = gr.Button("Preview", scale=0, min_width=190, elem_id="forget-look")
+        confirm = Confirm("forget")
+        tasks = TaskPanel("forget")
+        result = gr.HTML(padding=False, elem_id="forget-result")
 
-    def _clear(self) -> Update:
-        return {**self.confirm.close(), self.result: ""}
-
-    def show_preview(self, task: Task, persona_id: int | None, words: str, before: str) -> Update:
-        """Show what would be forgotten."""
+    def show_preview(task: Task, persona_id: int | None, words: str, before: str) -> Update:
         if persona_id is None:
-            return {self.result: error_box(NO_PERSONA)}
-        preview = forget.preview_selected(self.bank, [persona_id], _selector(words, before), task)
-        if not (preview.memories or preview.turns):
-            return {self.result: hint("No matches, so there is nothing to forget.")}
-        return self.confirm.ask(render("forget_preview.html", gone=preview, is_fact=False))
+            return {result: error_box(NO_PERSONA)}
+        gone = forget.preview_selected(bank, [persona_id], _selector(words, before), task)
+        if not (gone.memories or gone.turns):
+            return {result: hint("No matches, so there is nothing to forget.")}
+        return confirm.ask(render("forget_preview.html", gone=gone, is_fact=False))
 
     @journal.requested_by("Memory tab")
-    def forget(self, task: Task, persona_id: int, words: str, before: str, times: int) -> Update:
-        """Forget what was previewed."""
-        gone = forget.forget_selected(self.bank, [persona_id], _selector(words, before), task)
-        return {self.result: render("forget_report.html", gone=gone), self.forgotten: times + 1}
+    def forget_previewed(task: Task, persona_id: int, words: str, before: str, times: int) -> Update:
+        gone = forget.forget_selected(bank, [persona_id], _selector(words, before), task)
+        return {result: render("forget_report.html", gone=gone), forgotten: times + 1}
+
+    fields, outputs = [persona, words, before], [*confirm.outputs, result]
+    look_up = partial(gr.on, [preview.click, words.submit, before.submit])
+    tasks.connect(look_up, "Searching", show_preview, fields, outputs, lambda: {**confirm.close(), result: ""})
+    # Only what was previewed may be forgotten, so any other input hides the button.
+    confirm.close_on(words.input, before.input, persona.input)
+    sure, both = confirm.sure.click, [*outputs, forgotten]
+    tasks.connect(sure, "Forgetting", forget_previewed, [*fields, forgotten], both, confirm.close)
+    return forgotten
 
 
 def _selector(words: str | None, before: str | None) -> Selector:
@@ -89,72 +86,62 @@ def _selector(words: str | None, before: str | None) -> Selector:
     return select_before(date.start) if date else select_mentions(mentioned)
 
 
-class ExportPanel:
-    """Exports a persona or the whole bank, or backs the bank up."""
+def build_export_panel(bank: Bank, persona: gr.Dropdown) -> None:
+    """Build the panel that exports a persona or the whole bank, or backs the bank up."""
+    with gr.Accordion("Export and backup", open=False, elem_id="take"):
+        gr.HTML(render("about_export.html"), padding=False)
+        with gr.Row():
+            one = gr.Button("Export this persona", min_width=170, elem_id="take-persona")
+            everything = gr.Button("Export everything", min_width=170, elem_id="take-bank")
+            copy = gr.Button("Back up the bank", min_width=170, elem_id="take-backup")
+        tasks = TaskPanel("take")
+        file = _download_field("take-file")
 
-    def __init__(self, bank: Bank, persona: gr.Dropdown) -> None:
-        self.bank = bank
-        with gr.Accordion("Export and backup", open=False, elem_id="take"):
-            gr.HTML(render("about_export.html"), padding=False)
-            with gr.Row():
-                one = gr.Button("Export this persona", min_width=170, elem_id="take-persona")
-                everything = gr.Button("Export everything", min_width=170, elem_id="take-bank")
-                copy = gr.Button("Back up the bank", min_width=170, elem_id="take-backup")
-            self.task = TaskPanel("take")
-            self.file = _download_field("take-file")
-        # One at a time: each new file deletes the one before.
-        in_turn: dict[str, Any] = {"outlives_page": False, "concurrency_id": "take", "concurrency_limit": 1}
-        making = (persona, [self.file], lambda: {self.file: gr.File(visible=False)})
-        self.task.connect(one.click, "Exporting this persona", self.export_persona, *making, **in_turn)
-        self.task.connect(everything.click, "Exporting everything", self.export_all, *making, **in_turn)
-        self.task.connect(copy.click, "Backing up the bank", self.back_up, *making, **in_turn)
+    def export(task: Task, name: str, personas: Sequence[Persona]) -> Update:
+        return {file: _offer_file(bank, name, "jsonl", lambda path: write_export(bank, personas, path, task.report))}
 
-    def export_persona(self, task: Task, persona_id: int | None) -> Update:
-        """Export the chosen persona."""
-        persona = self.bank.persona(_required(persona_id))
-        return self._offer(persona.name, "jsonl", lambda path: write_export(self.bank, [persona], path, task.report))
+    def export_persona(task: Task, persona_id: int | None) -> Update:
+        chosen = bank.persona(_required(persona_id))
+        return export(task, chosen.name, [chosen])
 
-    def export_all(self, task: Task, _: int | None) -> Update:
-        """Export all personas."""
-        personas = self.bank.personas()
-        return self._offer("bank", "jsonl", lambda path: write_export(self.bank, personas, path, task.report))
+    def export_all(task: Task, _: int | None) -> Update:
+        return export(task, "bank", bank.personas())
 
-    def back_up(self, task: Task, _: int | None) -> Update:
-        """Back the bank up."""
-        return self._offer("bank", "db", lambda path: backup.backup(self.bank, path, task))
+    def back_up(task: Task, _: int | None) -> Update:
+        return {file: _offer_file(bank, "bank", "db", lambda path: backup.backup(bank, path, task))}
 
-    def _offer(self, name: str, suffix: str, write: Callable[[Path], object]) -> Update:
-        return {self.file: _offer_file(self.bank, name, suffix, write)}
+    # One at a time: each new file deletes the one before.
+    in_turn: dict[str, Any] = {"outlives_page": False, "concurrency_id": "take", "concurrency_limit": 1}
+    making = (persona, [file], lambda: {file: gr.File(visible=False)})
+    tasks.connect(one.click, "Exporting this persona", export_persona, *making, **in_turn)
+    tasks.connect(everything.click, "Exporting everything", export_all, *making, **in_turn)
+    tasks.connect(copy.click, "Backing up the bank", back_up, *making, **in_turn)
 
 
-class JournalPanel:
-    """Shows what was done to the bank; reads the journal when it is opened."""
+def build_journal_panel(bank: Bank) -> None:
+    """Build the panel that shows what was done to the bank; it reads the journal when it is opened."""
+    with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
+        gr.HTML(render("about_journal.html"), padding=False)
+        table = build_table("journal-table")
+        pages = Pager("journal", PAGE, "Newer", "Older")
+        download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
+        file = _download_field("journal-file")
 
-    def __init__(self, bank: Bank) -> None:
-        self.bank = bank
-        with gr.Accordion("Journal", open=False, elem_id="journal") as fold:
-            gr.HTML(render("about_journal.html"), padding=False)
-            self.table = build_table("journal-table")
-            self.pages = Pager("journal", PAGE, "Newer", "Older")
-            download = gr.Button("Download as CSV", size="sm", elem_id="journal-csv")
-            file = _download_field("journal-file")
-        page, outputs = self.pages.page, [self.table, *self.pages.outputs]
-        fold.expand(lambda: 0, None, page, **PRIVATE).then(self.show, page, outputs, **PRIVATE)
-        self.pages.connect(self.show, [page], outputs)
-        download.click(self.export, None, file, **PRIVATE)
-
-    def show(self, page: int) -> Update:
-        """Show a page of the journal, from 0."""
-        total = journal.count(self.bank)
-        page = self.pages.last(page, total)
-        entries = journal.read(self.bank, PAGE, page * PAGE)
+    def show(page: int) -> Update:
+        total = journal.count(bank)
+        page = pages.last(page, total)
+        entries = journal.read(bank, PAGE, page * PAGE)
         text = f"{total:,}" if total else "No entries yet."
-        return {self.table: [list(entry.cells) for entry in entries], **self.pages.show(page, total, text)}
+        return {table: [list(entry.cells) for entry in entries], **pages.show(page, total, text)}
 
-    def export(self) -> gr.File:
-        """Write the whole journal to a file."""
-        text = journal.to_csv(journal.read(self.bank))
-        return _offer_file(self.bank, "journal", "csv", lambda path: path.write_text(text, "utf-8", newline=""))
+    def export() -> gr.File:
+        text = journal.to_csv(journal.read(bank))
+        return _offer_file(bank, "journal", "csv", lambda path: path.write_text(text, "utf-8", newline=""))
+
+    outputs = [table, *pages.outputs]
+    fold.expand(lambda: 0, None, pages.page, **PRIVATE).then(show, pages.page, outputs, **PRIVATE)
+    pages.connect(show, [pages.page], outputs)
+    download.click(export, None, file, **PRIVATE)
 
 
 class PersonaPanel:

@@ -186,11 +186,7 @@ def count_by_month(bank: Bank, persona_id: int, *kinds: Store | Literal["session
     """The number of sessions, or of memories of a store by the month in which they happened, were said or began."""
     with bank.reading() as db:
         counts = db.conn.execute(SQL["by_month"], {"persona": persona_id}).fetchall()
-    counted: Months = {kind: {} for kind in kinds}
-    for kind, month, n in counts:
-        if month and kind in counted:
-            counted[kind][int(month[:4]) * 12 + int(month[5:7]) - 1] = n
-    return counted
+    return {kind: {month: n for counted, month, n in counts if counted == kind and month} for kind in kinds}
 
 
 def dated_facts(bank: Bank, persona_id: int) -> list[Memory]:

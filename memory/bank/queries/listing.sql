@@ -24,9 +24,12 @@ WHERE m.persona_id = :persona AND (m.store <> 'dialogue' OR {is_plan}) AND m.att
     AND m.taken_back IS NULL {order}
 
 -- name: by_month
-SELECT store, substr(coalesce(event_start, said_at, valid_from), 1, 7), count(*) FROM memories
-WHERE persona_id = :persona AND taken_back IS NULL GROUP BY 1, 2
-UNION ALL SELECT 'session', substr(started_at, 1, 7), count(*) FROM sessions WHERE persona_id = :persona GROUP BY 2
+-- Months are numbered from the year 0.
+SELECT kind, 12 * substr(at, 1, 4) + substr(at, 6, 2) - 1 AS month, count(*) FROM (
+    SELECT store AS kind, coalesce(event_start, said_at, valid_from) AS at FROM memories
+    WHERE persona_id = :persona AND taken_back IS NULL
+    UNION ALL SELECT 'session', started_at FROM sessions WHERE persona_id = :persona)
+GROUP BY kind, month
 
 -- name: dated_facts
 -- Which of the memories `m`.
