@@ -18,6 +18,7 @@ from random import Random
 from eval.making.quads import Knowledge, Quad, folded, history_quads
 from eval.types import Gold, History, Probe
 from memory import read_table
+from memory.dates.expressions import describe_span
 from memory.types import Store, TimeSpan
 
 DONT_KNOW = "I don't know."
@@ -267,5 +268,4 @@ def _is_plural(relation: str) -> bool:
 
 
 def _when(span: TimeSpan) -> str:
-    is_month = span.end - span.start > DAY
-    return f"in {span.start:%B %Y}" if is_month else f"on {span.start.day} {span.start:%B %Y}"
+    return f"{'in' if span.end - span.start > DAY else 'on'} {describe_span(span)}"

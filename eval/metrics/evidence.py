@@ -132,6 +132,10 @@ def _turn_recall(sample: Sample, ks: Sequence[int]) -> dict[str, float]:
 # --- metrics of a ranking
 
 
+MEASURED = {"recall": "R", "precision": "P", "ndcg": "nDCG"}
+"""What ir-measures computes at a cut-off, by our names."""
+
+
 def standard_scores(rankings: Sequence[Ranking], ks: Sequence[int]) -> list[dict[str, float]]:
     """The metrics of every ranking at each cut-off, by name ("recall@5"): those below, and these by ir-measures.
 
@@ -141,31 +145,23 @@ def standard_scores(rankings: Sequence[Ranking], ks: Sequence[int]) -> list[dict
     - ndcg: DCG over that of min(R, k) relevant ones in front, discount log2(i + 1) from i = 1, so that the second rank
       is discounted already (Järvelin and Kekäläinen 2002, in the form of trec_eval); `nDCG@k`.
     """
-    for _, relevant in rankings:
-        check_arguments(relevant, min(ks))
+    own = {"recall_any": recall_any, "recall_all": recall_all, "map": average_precision}
+    scores = [{f"{name}@{k}": measure(*each, k) for k in ks for name, measure in own.items()} for each in rankings]
     if not rankings:
-        return []
+        return scores
     import ir_measures
 
-    measures = [ir_measures.parse_measure(name) for k in ks for name in (f"R@{k}", f"P@{k}", f"nDCG@{k}")]
+    measured = {f"{theirs}@{k}": f"{ours}@{k}" for k in ks for ours, theirs in MEASURED.items()}
+    measures = [ir_measures.RR, *map(ir_measures.parse_measure, measured)]
     qrels = {str(n): dict.fromkeys(relevant, 1) for n, (_, relevant) in enumerate(rankings)}
     # Scores without ties, which it would break by id.
     run = {str(n): {name: -float(rank) for rank, name in enumerate(ids)} for n, (ids, _) in enumerate(rankings) if ids}
-    values: dict[tuple[str, str], float] = {
-        (metric.query_id, str(metric.measure)): float(metric.value)
-        for metric in ir_measures.pytrec_eval.iter_calc([*measures, ir_measures.RR], qrels, run)
-    }
-    scores: list[dict[str, float]] = [{} for _ in rankings]
-    for query, (found, ranking) in enumerate(zip(scores, rankings, strict=True)):
-        first = values[str(query), "RR"]
-        for k in ks:
-            found[f"recall@{k}"] = values[str(query), f"R@{k}"]
-            found[f"precision@{k}"] = values[str(query), f"P@{k}"]
-            found[f"mrr@{k}"] = first if first * k >= 1 else 0.0
-            found[f"ndcg@{k}"] = values[str(query), f"nDCG@{k}"]
-            found[f"recall_any@{k}"] = recall_any(*ranking, k)
-            found[f"recall_all@{k}"] = recall_all(*ranking, k)
-            found[f"map@{k}"] = average_precision(*ranking, k)
+    for metric in ir_measures.pytrec_eval.iter_calc(measures, qrels, run):
+        found, value = scores[int(metric.query_id)], float(metric.value)
+        if metric.measure == ir_measures.RR:
+            found |= {f"mrr@{k}": value if value * k >= 1 else 0.0 for k in ks}
+        else:
+            found[measured[str(metric.measure)]] = value
     return scores
 
 

@@ -157,12 +157,8 @@ def to_csv(lines: Sequence[Mapping[str, object]]) -> str:
 
 def filled(file: Path, ratings: Mapping[str, Rating]) -> list[dict[str, object]]:
     """The lines of a sheet with these ratings filled in; raises `MemoirError` as `read`."""
-    filled_in: list[dict[str, object]] = []
-    for _, line in lines(file):
-        rating = ratings.get(line["reply"])
-        remembers = {"remembers": "x" if rating.get("remembers") else ""} if rating else {}
-        filled_in.append({**line, **(rating or {}), **remembers})
-    return filled_in
+    marks = {reply: {**own, "remembers": "x" if own.get("remembers") else ""} for reply, own in ratings.items()}
+    return [{**line, **marks.get(line["reply"], {})} for _, line in lines(file)]
 
 
 def read(file: Path, replies: Iterable[Reply]) -> Filled:

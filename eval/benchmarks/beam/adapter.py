@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, in_file, leaves, short_digest
+from eval.benchmarks.reading import ALL, ANSWERABLE, ImportedHistory, UniqueIds, leaves, short_digest
 from eval.types import Gold, History, Probe
 from memory.errors import UnreadableFile
 from memory.importers.reading.fields import EMPTY_SESSION, EMPTY_TURN, ROLES, Fields, list_items, parse_moment
@@ -68,18 +68,17 @@ def _history(chat: Path) -> History:
         raise UnreadableFile(f"{chat} has questions, but no {' or '.join(CHATS)}.")
     name = f"{chat.parent.name}-{chat.name}"
     imported = ImportedHistory(PersonaDraft("Assistant", external_id=name))
-    skips: list[Skip] = []
     day: datetime | None = None
     # Batch by batch, so that only one batch of millions of tokens is held as JSON.
     for place, value in stream_values(file, lambda place: place[-1:] != ("turns",)):
         if place[-1:] == ("turns",):
-            turns, said_on = _read_turns(value, format_place(place), skips)
+            where = f"{file.name}, {format_place(place)}"
+            turns, said_on = _read_turns(value, where, imported.skips)
             day = said_on or day
             if turns:
                 imported.sessions.append(SessionDraft(turns, day, external_id=f"batch {len(imported.sessions) + 1}"))
             else:
-                skips.append(Skip(format_place(place), EMPTY_SESSION))
-    imported.skips.extend(in_file(file, skip) for skip in skips)
+                imported.skips.append(Skip(where, EMPTY_SESSION))
     if not imported.sessions:
         raise UnreadableFile(f"{file} does not look like {TITLE}. Nothing was read. Name the folder of a chat.")
     return imported.history(name, _read_probes(chat / QUESTIONS, name, imported))
@@ -103,21 +102,19 @@ def _read_turns(value: object, place: str, skips: list[Skip]) -> tuple[tuple[Tur
 
 
 def _read_probes(file: Path, name: str, imported: ImportedHistory) -> Iterator[Probe]:
-    skips: list[Skip] = []
     ids, asked_at, session_of = UniqueIds(), imported.end(), dict[str, str]()
     for session in imported.sessions:
         for turn in session.turns:  # an id that stands twice names no message
             session_of[turn.external_id] = "" if turn.external_id in session_of else session.external_id
     for place, value in stream_values(file):
         ability = str(place[0]) if place else ""
-        for item, where in list_items(value, format_place(place), skips):
-            fields = Fields.of(item, where, skips)
+        for item, where in list_items(value, f"{file.name}, {format_place(place)}", imported.skips):
+            fields = Fields.of(item, where, imported.skips)
             if fields.values and (gold := _gold(fields, ability, session_of)):
                 question = fields.text("question")
                 digest = short_digest(question, *gold.answers)
                 populations = (ALL, ANSWERABLE) if gold.answerable else (ALL,)
                 yield Probe(ids.make(f"{name}-{digest}"), question, asked_at, gold, ability, populations=populations)
-    imported.skips.extend(in_file(file, skip) for skip in skips)
 
 
 def _gold(fields: Fields, ability: str, session_of: dict[str, str]) -> Gold | None:

@@ -86,7 +86,7 @@ GIVEN = 5
 Turns = dict[int, TurnDraft]
 """The turns of a dialogue by their index in the file's list, which also counts markers and blank entries."""
 
-Memories = Mapping[tuple[str, ...], tuple[str, ...]]
+Memories = dict[tuple[str, ...], tuple[str, ...]]
 """The memories that a file of candidates has for a dialogue, by what its line shares with the dialogue's (`_key`)."""
 
 
@@ -265,14 +265,13 @@ def _read_candidates(dialogues: Path) -> tuple[Memories, Memories]:
 
     Raises `UnreadableFile` if one of them ends in the middle of a line.
     """
-    retrieved: dict[tuple[str, ...], tuple[str, ...]] = {}
-    mixed: dict[tuple[str, ...], tuple[str, ...]] = {}
+    retrieved, mixed = Memories(), Memories()
     for file in sorted(dialogues.parent.glob("*top_20*.json")):
         if (RETRIEVED,) in outline(read_head(file)):
-            retrieved |= {_key(line, "user-id"): _ids(line, RETRIEVED) for line in read_objects(file, [])}
+            retrieved |= {_key(line): _ids(line, RETRIEVED) for line in read_objects(file, [])}
     for file in sorted(dialogues.parent.glob(f"{dialogues.name.split(DIALOGUE)[0]}{DIALOGUE}-setting*.json")):
         lines = list(read_objects(file, []))
-        found = {_key(line, "dialogue"): _ids(line, "memory_ids") for line in lines}
+        found = {_key(line): _ids(line, "memory_ids") for line in lines}
         relevant = [[name for name in _ids(line, "memory_ids") if name in _ids(line, "relevant-id")] for line in lines]
         is_mixed = all(own == [*_ids(line, "relevant-id")[:1]] for line, own in zip(lines, relevant, strict=True))
         (mixed if is_mixed else retrieved).update(found)
@@ -283,22 +282,19 @@ def _candidates(
     line: Fields, relevant: Sequence[str], retrieved: Memories, mixed: Memories
 ) -> dict[str, Sequence[str]]:
     """The candidates for the line of a dialogue by setting; settings without a file are missing."""
-    first = relevant[:1]
+    first, key = relevant[:1], _key(line)
     by_setting: dict[str, Sequence[str]] = {"setting-1": first} if first else {}
-    for key in (_key(line, "user-id"), _key(line, "dialogue")):
-        if found := retrieved.get(key):
-            others = [name for name in found if name not in relevant]
-            if first and len(found) > GIVEN:
-                by_setting["setting-2"] = [*first, *others[: GIVEN - 1]]
-            by_setting["setting-3"] = found[:GIVEN]
-        if key in mixed:
-            by_setting["setting-2"] = mixed[key]
-    return by_setting
+    if found := retrieved.get(key):
+        others = [name for name in found if name not in relevant]
+        if first and len(found) > GIVEN:
+            by_setting["setting-2"] = [*first, *others[: GIVEN - 1]]
+        by_setting["setting-3"] = found[:GIVEN]
+    return by_setting | ({"setting-2": mixed[key]} if key in mixed else {})
 
 
-def _key(line: Fields, name: str) -> tuple[str, ...]:
-    """What a line shares with the line of its dialogue: its test-turns, its relevant memories, and a field."""
-    return (name, *(repr(line.values.get(field)) for field in ("test-turn", "relevant-id", name)))
+def _key(line: Fields) -> tuple[str, ...]:
+    """What a line shares with the line of its dialogue; in the official files, no two dialogues have all of it."""
+    return tuple(repr(line.values.get(field)) for field in ("test-turn", "relevant-id", "user-id"))
 
 
 def _ids(line: Fields, name: str) -> tuple[str, ...]:

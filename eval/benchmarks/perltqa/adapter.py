@@ -35,7 +35,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest
+from eval.benchmarks.reading import ALL, ImportedHistory, UniqueIds, find_file, gather, in_file, short_digest, texts
 from eval.metrics.answers import anchor_map
 from eval.types import TEST, Gold, History, Kind, Probe
 from memory.bank.rows import clean
@@ -228,12 +228,9 @@ def _references(item: Fields, group: str) -> list[str]:
     """The ids that an item refers to: a name, or a list of ids in Python syntax."""
     value = item.values.get(REFERENCE)
     text = value.strip() if isinstance(value, str) else ""
-    listed = importer.literal(text) if text.startswith("[") else value
-    if isinstance(listed, list):
-        names = [Fields({"id": name}, item.place_of(REFERENCE), item.skips).text("id").strip() for name in listed]
-    else:
-        names = [] if text.startswith("[") else [clean(text)]
-    names = [name for name in names if name]
+    listed = value if isinstance(value, list) else importer.literal(text) if text.startswith("[") else [text]
+    named = texts(replace(item, values={REFERENCE: listed}), REFERENCE)
+    names = [name.strip() for name, _ in named if name.strip()]
     if not names and group:
         item.report(REFERENCE, f"not readable; taken to be {group}, under which it stands")
         return [group]
