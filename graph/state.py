@@ -16,7 +16,7 @@ from graph.readers.line_reader import LineReader
 from graph.settings import PipelineSettings
 from graph.understanding.classifier import Classification, Classifier
 from graph.understanding.requests import PersonQuestion, Recap
-from graph.understanding.times import Occurrence, times_in, when_happened
+from graph.understanding.times import times_in, when_happened
 from memory.bank.bank import Bank
 from memory.dates.expressions import TimeExpression
 from memory.search.scoring import Subject
@@ -133,7 +133,7 @@ class Note:
         return times_in(self.quote, self.memory.said_at)
 
     @property
-    def occurrence(self) -> Occurrence | None:
+    def occurrence(self) -> TimeExpression | None:
         """When it happened, by its memory or its words."""
         return when_happened(self.memory, self.dates)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from graph.assistant import Assistant
 from graph.models.registry import chat_model
-from graph.understanding.llm_classifier import MAX_QUESTION, MAX_TOKENS, SCHEMA, judge_stores, prompt, read_stores
+from graph.understanding.llm_classifier import MAX_QUESTION, MAX_TOKENS, judge_stores, prompt, read_stores
 from memory.types import STORES
 from support.chat_server import Broken, ChatServer
 from test_graph_injection import PLANTED
@@ -37,7 +37,10 @@ def test_the_models_probabilities_are_taken(marlow):
     assert (line.figures["tokens in"], line.figures["tokens out"], line.figures["fallback"]) == (11, 3, 0)
     assert request["temperature"] == 0
     assert request["max_tokens"] == MAX_TOKENS
-    assert request["response_format"]["json_schema"]["schema"] == SCHEMA
+    schema = request["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == list(STORES) == list(schema["properties"])
+    shares = [(share["type"], share["minimum"], share["maximum"]) for share in schema["properties"].values()]
+    assert shares == [("integer", 0, 100)] * len(STORES)
     assert QUESTION in request["messages"][-1]["content"]
 
 
@@ -59,7 +62,7 @@ def test_a_small_real_model_keeps_the_form():
     file = pytest.importorskip("support.small_model").small_model()
     judged = asyncio.run(judge_stores(QUESTION, chat_model(f"gguf:{file}")))
     assert judged.fault in ("", "the model rates all stores alike")
-    assert 0 < judged.tokens_out < MAX_TOKENS
+    assert 0 < judged.reply.tokens_out < MAX_TOKENS
 
 
 def test_without_a_model_the_trace_says_what_is_missing(marlow):

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -448,12 +450,12 @@ def test_the_passages_of_a_text_are_all_of_its_words_in_order(text):
 def test_passages_are_chosen_within_the_tokens_and_stay_in_order(marlow, embedder):
     memories = marlow.services.bank.memories(marlow.persona.id)
     fit = resemblance(embedder.encode_query(["When did I adopt the greyhound?"]), {})
-    lines = choose(memories, fit, embedder, 60)
+    lines = choose(memories, fit, embedder, 60, apart=math.inf)
     assert ADOPTED in [line.words for line in lines]
     assert sum(len(line.words) for line in lines) <= 240
     places = [memories.index(line.memory) for line in lines]
     assert places == sorted(places)
-    assert choose(memories, fit, embedder, 60, least=1.1) == []
+    assert choose(memories, lambda texts, _: np.full(len(texts), -np.inf), embedder, 60, apart=math.inf) == []
 
 
 def a_card(**fields):

@@ -139,8 +139,7 @@ def read_time_range(
             span, decided = TimeSpan(datetime.combine(first, MIDNIGHT, UTC), end), f"{first} to {last}"
     except (UnusableReply, ValueError, OverflowError):
         decided, is_unread = "the reply names no range of days", True
-    figures = {"tokens in": sum(r.tokens_in for r in replies), "tokens out": sum(r.tokens_out for r in replies)}
-    line = TraceLine("times", decided, figures | {"fallback": is_unread})
+    line = TraceLine("times", decided, sum(replies, Completion("")).cost | {"fallback": is_unread})
     return ((TimeExpression("", 0, 0, span),) if span else ()), line
 
 

@@ -50,6 +50,11 @@ class Completion:
         """The text of the later reply, with the tokens of both."""
         return replace(other, tokens_in=self.tokens_in + other.tokens_in, tokens_out=self.tokens_out + other.tokens_out)
 
+    @property
+    def cost(self) -> dict[str, int]:
+        """What it cost, as figures of a trace."""
+        return {"tokens in": self.tokens_in, "tokens out": self.tokens_out}
+
 
 def complete(
     model: BaseChatModel, prompt: str, *, schema: Schema | None = None, max_tokens: int | None = None

@@ -45,8 +45,7 @@ class FairLock(AbstractAsyncContextManager[None]):
             self._decline(grant)
             raise
 
-    async def __aenter__(self) -> None:
-        await self.acquire_async()
+    __aenter__ = acquire_async
 
     async def __aexit__(self, *_: object) -> None:
         self.release()

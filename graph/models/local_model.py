@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 import psutil  # type: ignore[import-untyped]
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.language_models.chat_models import agenerate_from_stream
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from typing_extensions import override
 
 from graph.models.fair_lock import FairLock
@@ -198,10 +199,7 @@ class LocalModel(BaseChatModel):
 
     @override
     def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
-        pieces: list[str] = []
-        self.weights.generating.acquire()
-        ended = self._run(messages, options, pieces.append, threading.Event())
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content="".join(pieces), **ended))])
+        return asyncio.run(agenerate_from_stream(self._astream(messages, **options)))
 
     @override
     async def _astream(

@@ -69,17 +69,12 @@ def parse_name(name: str) -> ModelName:
     kind, _, rest = name.partition(":")
     if kind in ("openai", "hf", "gguf") and rest.strip():
         return ModelName(cast("Kind", kind), rest.strip())
-    return _server(name)
-
-
-def _server(name: str) -> ModelName:
     try:
         parts = urlsplit(name)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.fragment.strip()
-        port = parts.port
+        is_usable = parts.scheme in ("http", "https") and parts.hostname and parts.fragment.strip() and parts.port != 0
     except ValueError:  # a port that is not a number, an unclosed bracket
-        usable, port = "", None
-    if not usable or port == 0:
+        is_usable = False
+    if not is_usable:
         raise UnknownModel(f"{redact_keys(name)!r} is not the name of a chat model; write {FORMS}")
     if parts.username is not None or parts.query:
         raise UnknownModel(

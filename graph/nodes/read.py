@@ -247,5 +247,5 @@ async def _answered(reader_input: ReaderInput) -> ReaderOutput:
         return await chain_of_note.read(replace(reader_input, message=message), replies)
     except (UnusableReply, RejectedAnswer, MemoirError) as failed:
         fault = failed
-    figures = {**chain_of_note.cost_of(replies), "unreadable": int(not isinstance(fault, RejectedAnswer))}
+    figures = {**sum(replies, Completion("")).cost, "unreadable": int(not isinstance(fault, RejectedAnswer))}
     return _fallen_back(await extractive.read(reader_input), fault, services.settings.model, figures)

@@ -55,11 +55,10 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
         spoken = manner(ask.persona.manner)
         is_of_user = SPEAKER.search(asked) and not _FORMS["how_to"].search(asked)
         if not (message.classes.asks_memory or (is_of_user and reading.citations)):
-            reading = replace(reading, answer=spoken.unknown.format(why=GENERAL), citations=())
-        elif reading.citations:
-            reading = replace(reading, answer=f"{spoken.unsure}\n{reading.answer}")
-        else:
-            reading = replace(reading, answer=spoken.unknown.format(why=reading.answer))
+            reading = replace(reading, answer=GENERAL, citations=())
+        said = reading.answer
+        said = f"{spoken.unsure}\n{said}" if reading.citations else spoken.unknown.format(why=said)
+        reading = replace(reading, answer=said)
     if message.person is not None and not ask.only_found:
         reading = await asyncio.to_thread(answer_about_person, message.person, ask, services, reading)
     best = max((note.relevance for note in reading.notes), default=0.0)

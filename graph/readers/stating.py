@@ -5,6 +5,7 @@ Of one thing something may have been told earlier and later: it is asked what ho
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from graph.language.patterns import phrasings
@@ -15,7 +16,7 @@ from graph.replies.second_person import second_person
 from graph.state import SUFFICIENT, Note
 from graph.understanding.question import ASKING, Question
 from graph.understanding.sentences import as_sentence, capitalise
-from graph.understanding.times import DAY, Occurrence, day_happened, when_happened
+from graph.understanding.times import DAY, day_happened, when_happened
 from memory.dates.expressions import describe_span
 from memory.formatting import format_day
 from memory.search.tokens import terms
@@ -162,7 +163,7 @@ def _when(question: Question, note: Note, asked_at: datetime) -> str:
     if says_change(note) and len(dates) == 1 and dates[0].text.endswith(f"to {note.words}"):
         # "It moved from 4 May to 1 June" names no stretch of time.
         end = dates[0].span.end
-        occurrence = Occurrence(TimeSpan(end - DAY, end), sure=True)
+        occurrence = replace(dates[0], span=TimeSpan(end - DAY, end), sure=True)
     day = day_happened(note.memory, occurrence, asked_at.tzinfo)
     is_day = occurrence is None or occurrence.span.end - occurrence.span.start >= DAY
     hour = _ANSWERS["hour"].search(note.words) or _ANSWERS["hour"].search(note.quote) if is_day else None

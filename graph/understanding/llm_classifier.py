@@ -2,29 +2,20 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Annotated
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import NonNegativeFloat, TypeAdapter, ValidationError
+from pydantic import Field
 
-from graph.models.calls import Messages, ModelFailed, stream_reply
-from graph.models.json_replies import REASONING, quoted
+from graph.models.calls import Completion, Messages, ModelFailed, stream_reply
+from graph.models.json_replies import StrictReply, UnusableReply, parse_json, quoted
 from graph.understanding.classifier import read_rows
+from memory import read_table
 from memory.types import STORES, Store
 
-# The form has "N" where an example would have numbers: a small model copies them, whatever the question.
-INSTRUCTION = """\
-Which kind of memory holds the answer to the question?
-- profile: facts about a person (age, job, home, likes, health)
-- relationship: who someone is to someone (family, friends, pets)
-- world: general facts and how to do something
-- event: what happened or is planned, and when
-- dialogue: what someone said, asked or promised
-
-Give each kind a number N from 0 (unlikely) to 100 (certain). Reply with JSON only:
-{"profile": N, "relationship": N, "world": N, "event": N, "dialogue": N}"""
+INSTRUCTION: str = read_table(__file__)["instruction"]
 
 EXAMPLES_PER_STORE = 2
 
@@ -34,40 +25,41 @@ MAX_QUESTION = 1_000
 MAX_TOKENS = 96
 """Most tokens of a reply: five names and five numbers take some 45."""
 
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {store: {"type": "integer", "minimum": 0, "maximum": 100} for store in STORES},
-    "required": list(STORES),
-    "additionalProperties": False,
-}
+Weight = Annotated[float, Field(ge=0, strict=False, json_schema_extra={"type": "integer", "maximum": 100})]
 
-_REPLY = TypeAdapter(dict[Store, NonNegativeFloat])
+
+class StoresReply(StrictReply):
+    """The reply: how likely each store holds the answer; one that is left out does not."""
+
+    profile: Weight = 0
+    relationship: Weight = 0
+    world: Weight = 0
+    event: Weight = 0
+    dialogue: Weight = 0
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedStores:
-    """P(store | question) by a chat model and its cost in tokens; None, with the reason in `fault`, if it gave none."""
+    """P(store | question) by a chat model, and its reply; None, with the reason in `fault`, if it gave none."""
 
     stores: Mapping[Store, float] | None
     fault: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
+    reply: Completion = field(default_factory=lambda: Completion(""))
 
 
 async def judge_stores(question: str, model: BaseChatModel, *, examples: bool = False) -> JudgedStores:
     """Ask a chat model for P(store | question)."""
-    messages = prompt(question, examples=examples)
+    talk, schema = prompt(question, examples=examples), StoresReply.model_json_schema()
     try:
-        reply = await stream_reply(model, messages, schema=SCHEMA, max_tokens=MAX_TOKENS)
+        reply = await stream_reply(model, talk, schema=schema, max_tokens=MAX_TOKENS)
     except ModelFailed as fault:
         return JudgedStores(None, str(fault))
     stores = read_stores(reply.text)
     if stores is None:
-        return JudgedStores(None, "the model's reply could not be read", reply.tokens_in, reply.tokens_out)
+        return JudgedStores(None, "the model's reply could not be read", reply)
     # What small models reply; it would only replace what the learned classifier knows.
-    if len({*stores.values()}) == 1:
-        return JudgedStores(None, "the model rates all stores alike", reply.tokens_in, reply.tokens_out)
-    return JudgedStores(stores, "", reply.tokens_in, reply.tokens_out)
+    is_even = len({*stores.values()}) == 1
+    return JudgedStores(None, "the model rates all stores alike", reply) if is_even else JudgedStores(stores, "", reply)
 
 
 def prompt(question: str, *, examples: bool) -> Messages:
@@ -83,15 +75,13 @@ def prompt(question: str, *, examples: bool) -> Messages:
 
 
 def read_stores(reply: str) -> dict[Store, float] | None:
-    """The probabilities in a reply, normalised; None if it is no such object. A store that is left out gets 0."""
-    bare = REASONING.sub("", reply)
-    begin, end = bare.find("{"), bare.rfind("}")
+    """The probabilities in a reply, normalised; None if it is not of the form, or all are zero."""
     try:
-        weights = _REPLY.validate_json(bare[begin : end + 1])
-    except ValidationError:
+        weights = parse_json(reply, StoresReply).model_dump()
+    except UnusableReply:
         return None
     total = sum(weights.values())
-    return {store: weights.get(store, 0.0) / total for store in STORES} if 0 < total < float("inf") else None
+    return {store: weights[store] / total for store in STORES} if 0 < total < float("inf") else None
 
 
 @cache

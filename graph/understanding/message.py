@@ -152,7 +152,7 @@ def _trace_line(classes: Classification, judged: JudgedStores | None) -> TraceLi
     if judged is not None:
         by = f"by the learned classifier: {judged.fault}" if judged.fault else "by the chat model"
         decided = f"{decided}, {by}"
-        figures |= {"fallback": int(bool(judged.fault)), "tokens in": judged.tokens_in, "tokens out": judged.tokens_out}
+        figures |= {"fallback": int(bool(judged.fault)), **judged.reply.cost}
     return TraceLine("classify", decided, figures)
 
 

@@ -1,7 +1,6 @@
 """When something happened: what a text says of it, and what the bank knows of a memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
@@ -17,14 +16,6 @@ ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 WEEK_DAYS = 7
 """Days of which each is known by its weekday."""
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """When something happened; a guess ("the other day") is not `sure`."""
-
-    span: TimeSpan
-    sure: bool
 
 
 def times_in(text: str, said_at: datetime | None) -> tuple[TimeExpression, ...]:
@@ -49,19 +40,18 @@ def stated_time(text: str, said_at: datetime | None) -> TimeExpression | None:
     return sole_time(times_in(text, said_at))
 
 
-def when_happened(memory: Memory, named: Sequence[TimeExpression]) -> Occurrence | None:
+def when_happened(memory: Memory, named: Sequence[TimeExpression]) -> TimeExpression | None:
     """When what a memory tells of happened: its event time, else the first sure time among `named`, else a guess.
 
-    `named` are the times in the words that are looked at.
+    `named` are the times in the words that are looked at. An event time has no words; a guess is not `sure`.
     """
     if memory.event is not None:
-        return Occurrence(memory.event, sure=True)
+        return TimeExpression("", 0, 0, memory.event)
     inside = [time for time in named if time.relation == "in"]
-    first = next((time for time in inside if time.sure), next(iter(inside), None))
-    return Occurrence(first.span, first.sure) if first else None
+    return next((time for time in inside if time.sure), next(iter(inside), None))
 
 
-def day_happened(memory: Memory, occurrence: Occurrence | None, zone: tzinfo | None) -> date | None:
+def day_happened(memory: Memory, occurrence: TimeExpression | None, zone: tzinfo | None) -> date | None:
     """The day of an occurrence, or on which it was said if nothing says for sure; None for a longer time."""
     if occurrence is not None and occurrence.sure:
         span = occurrence.span

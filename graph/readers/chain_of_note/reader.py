@@ -7,7 +7,6 @@ be used is requested once more.
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -54,7 +53,7 @@ async def read(reader_input: ReaderInput, replies: list[Completion]) -> ReaderOu
     All that it replies, of use or not, is added to `replies`.
 
     Raises:
-        UnusableReply, RejectedAnswer: its reply is unusable, or rests on no memory.
+        UnusableReply, RejectedAnswer: its reply is unusable, or repeats its instructions.
         MemoirError: it did not reply, or not even the question fits.
     """
     settings, model = reader_input.services.settings, reader_input.services.model
@@ -73,7 +72,7 @@ async def read(reader_input: ReaderInput, replies: list[Completion]) -> ReaderOu
         "citations dropped": dropped,
         "prompt tokens": size,
         "fallback": 0,
-        **cost_of(replies),
+        **sum(replies, Completion("")).cost,
     }
     weights = f" in {model.weights.precision}" if isinstance(model, LocalModel) else ""
     how = f"{without_folders(settings.model)}{weights}, {settings.method}, {settings.format}"
@@ -81,12 +80,6 @@ async def read(reader_input: ReaderInput, replies: list[Completion]) -> ReaderOu
     refused = f", {dropped} citations dropped" if dropped else ""
     decided = f"{how}: {len(reading.notes)} notes, {reading.outcome}{refused}; {room}"
     return ReaderOutput(reading, hits, TraceLine("read", decided, figures))
-
-
-def cost_of(replies: Sequence[Completion]) -> dict[str, int]:
-    """What replies cost, for a trace."""
-    cost = sum(replies, Completion(""))
-    return {"tokens in": cost.tokens_in, "tokens out": cost.tokens_out}
 
 
 def _fitting_prompt(

@@ -1,7 +1,7 @@
 """The forms of a chat model's replies, and the reading that is made of one: its notes, citations and names checked."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from graph.models.json_replies import REASONING, StrictReply
@@ -89,14 +89,12 @@ def checked_reading(
     """The reading of a reply, its citations checked.
 
     Raises:
-        RejectedAnswer: the answer is no answer, or no memory supports it.
+        RejectedAnswer: the answer repeats its instructions.
     """
     if recites(answer, INSTRUCTIONS):
         raise RejectedAnswer("it repeated its instructions")
-    by_memory = {note.memory.id: note.quote for note in notes}
-    noted = {n: by_memory[h.memory.id] for n, h in enumerate(content.hits, 1) if h.memory.id in by_memory}
     if reason is None and answer.strip():
-        answer, citations, dropped = cite(answer, quotes, content, noted)
+        answer, citations, dropped = cite(answer, quotes, content, notes)
         return Reading(answer, notes, citations), dropped
     reason = reason or "found but does not say"
     spoken = answer.strip() or manner(content.ask.persona.manner).unknown.format(why=WHY[reason])
@@ -113,14 +111,15 @@ def whole_sentences(text: str) -> str:
 
 
 def cite(
-    answer: str, quotes: Iterable[tuple[int, str]], shown: PromptContent, noted: Mapping[int, str] | None = None
+    answer: str, quotes: Iterable[tuple[int, str]], shown: PromptContent, notes: Sequence[Note] = ()
 ) -> tuple[str, tuple[Citation, ...], int]:
     """Check what an answer cites, in marks such as [2] and in `quotes`, the list of an answer in JSON.
 
     Returns the answer with marks that refer to the citations, these, and how many were dropped.
 
-    Numbers are those of the prompt (`shown`). `noted` are the quotes of the notes, for marks without a listed quote.
+    Numbers are those of the prompt (`shown`). The quotes of the notes are for marks without a listed quote.
     """
+    noted = {note.memory.id: note.quote for note in notes}
     listed = dict(quotes)
     inline = {int(number): words for words, number in _QUOTED.findall(answer)}
     marked = [int(n) for group in _MARK.findall(answer) for n in group.split(",")]
@@ -132,29 +131,24 @@ def cite(
         if memory is not None and all(contains(memory.text, words) for words in claims):
             kept[number] = memory
     places = {number: place for place, number in enumerate(kept, 1)}
-    written = _renumbered(answer, places)
-    written += "".join(f" [{places[n]}]" for n in kept if n not in marked)
+
+    def renumbered(match: re.Match[str]) -> str:
+        """The mark with the places of its numbers; empty if it has none."""
+        marks = "".join(f"[{places[int(n)]}]" for n in match[1].split(",") if int(n) in places)
+        return " " + marks if marks and match[0][0].isspace() else marks
+
+    written = _MARK.sub(renumbered, answer) + "".join(f" [{places[n]}]" for n in kept if n not in marked)
     scores = {hit.memory.id: hit.scores for hit in shown.hits}
     citations = tuple(
         Citation(
             places[n],
             memory,
-            listed.get(n) or inline.get(n) or (noted or {}).get(n) or _best_sentence(memory, answer),
+            listed.get(n) or inline.get(n) or noted.get(memory.id) or _best_sentence(memory, answer),
             scores[memory.id],
         )
         for n, memory in kept.items()
     )
     return written.strip(), citations, len(cited) - len(kept)
-
-
-def _renumbered(answer: str, places: Mapping[int, int]) -> str:
-    """The answer with each mark replaced by its place; marks without one are removed."""
-
-    def put(match: re.Match[str]) -> str:
-        marks = "".join(f"[{places[int(n)]}]" for n in match[1].split(",") if int(n) in places)
-        return " " + marks if marks and match[0][0].isspace() else marks
-
-    return _MARK.sub(put, answer)
 
 
 def _best_sentence(memory: Memory, answer: str) -> str:

@@ -14,7 +14,8 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from graph.language.patterns import first_search, phrasing_list, phrasings
 from graph.understanding.sentences import capitalise
-from graph.understanding.times import Occurrence, day_happened, stated_time
+from graph.understanding.times import day_happened, stated_time, when_happened
+from memory.dates.expressions import TimeExpression
 from memory.formatting import format_day
 from memory.types import Memory
 
@@ -140,11 +141,10 @@ def length(first: date, second: date) -> str:
     return f"{_count(days, 'day')} ({weeks}{f'; {months}' if days > 27 else ''})"
 
 
-def memory_time(memory: Memory) -> Occurrence | None:
+def memory_time(memory: Memory) -> TimeExpression | None:
     """When what a whole memory tells of happened, if its event or the one time in its words says so."""
     stated = stated_time(memory.text, memory.said_at)
-    span = memory.event or (stated.span if stated else None)
-    return Occurrence(span, sure=True) if span else None
+    return when_happened(memory, [stated] if stated else [])
 
 
 def pair_intervals(memories: Sequence[tuple[int, Memory]], asked_at: datetime) -> list[str]:

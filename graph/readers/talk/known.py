@@ -144,10 +144,10 @@ def _always(ask: Ask, services: Services, is_new: IsNew, tokens: int) -> list[Pr
         pairs = zip(texts, meaning, strict=True)
         taught = np.array([recogniser.probability(text, vector) for text, vector in pairs])
         likely = taught * PRIOR / (taught * PRIOR + (1 - taught) * (1 - PRIOR))
-        return np.where(likely < LIKELY, 0.0, likely / [len(text) for text in texts])
+        return np.where(likely < LIKELY, -np.inf, likely / [len(text) for text in texts])
 
     told = (memory for memory in told if is_new(memory) and tells(memory.text))
-    return choose(told, likeliest, searcher.embedder, tokens, least=1e-9, short=SENTENCE, apart=SAME)
+    return choose(told, likeliest, searcher.embedder, tokens, short=SENTENCE, apart=SAME)
 
 
 def _term_weights(ask: Ask, services: Services) -> dict[str, float]:
@@ -212,11 +212,10 @@ def choose(
     embedder: Embedder,
     tokens: int,
     *,
-    least: float = -math.inf,
+    apart: float,
     short: int = SHORT,
-    apart: float = math.inf,
 ) -> list[PromptLine]:
-    """The lines with the passages that fit best, and at least so well, of about so many tokens together.
+    """The lines with the passages that fit best, of about so many tokens together; none that fits at minus infinity.
 
     They stand in the order of the memories. None has a cosine of `apart` or more to a better one.
     """
@@ -233,7 +232,7 @@ def choose(
         if chosen and (vectors[chosen] @ vectors[n]).max() >= apart:
             continue
         left -= len(texts[n])
-        if left < 0 or scores[n] < least:
+        if left < 0 or scores[n] == -np.inf:
             break
         chosen.append(n)
     by_memory: dict[Memory, list[tuple[int, str]]] = {}

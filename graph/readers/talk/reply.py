@@ -176,14 +176,13 @@ def _citations(hits: Sequence[Hit], content: Content, cited: Sequence[int]) -> t
     )
 
 
-def _trace_line(content: Content, reading: Reading, size: int, cost: Completion) -> TraceLine:
+def _trace_line(content: Content, reading: Reading, size: int, reply: Completion) -> TraceLine:
     figures = {
         "known": len(content.known),
         "earlier": len(content.earlier),
         "turns": len(content.turns),
         "prompt tokens": size,
-        "tokens in": cost.tokens_in,
-        "tokens out": cost.tokens_out,
+        **reply.cost,
         "unsupported": len(reading.unsupported),
         "fallback": 0,
     }
