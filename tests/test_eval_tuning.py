@@ -14,7 +14,7 @@ from eval.reporting import results, tuning
 from eval.reporting.tuning import (
     GRID,
     Player,
-    ProbeValue,
+    ProbeValues,
     change,
     choose,
     mean_change,
@@ -114,8 +114,8 @@ def test_the_table_of_results_can_be_of_one_half(tmp_path, monkeypatch):
 # --- differences
 
 
-def values(*of_histories: tuple[float, ...]) -> list[ProbeValue]:
-    return [ProbeValue(f"h{n}", value) for n, own in enumerate(of_histories) for value in own]
+def values(*of_histories: tuple[float, ...]) -> ProbeValues:
+    return {(f"h{n}", f"p{place}"): v for n, own in enumerate(of_histories) for place, v in enumerate(own)}
 
 
 def test_a_change_that_histories_agree_on_is_surer_than_one_that_one_history_has_alone():
@@ -145,7 +145,7 @@ def test_the_best_value_is_chosen_and_of_equal_ones_the_nearest_to_off(monkeypat
     assert choose(lambda constants: {"a": clear[constants["views"]]}) == {"views": 0.5}
 
 
-def made_up(constants) -> Mapping[str, list[ProbeValue]]:
+def made_up(constants) -> Mapping[str, ProbeValues]:
     """Meaning gains in every history, and neighbours where there is meaning; all other constants change nothing."""
     meaning = 0.4 - abs(constants["search.dense_weight"] - 0.4)
     figure = 0.5 + meaning + (0.1 * bool(constants["search.neighbours"]) if meaning > 0 else 0)
@@ -184,9 +184,9 @@ def test_a_question_that_follows_another_is_measured_like_any(tmp_path):
     history = life(probes=(replace(PROBES[0], after=("Do I have a pet?",)),))
     experiment, part = with_settings(Experiment(), ["reader=none"]), ("memoir", "tuning")
     player = Player([(part, history)], experiment, tmp_path / "embeddings.db")
-    (value,) = player.measure(off(), [part])[part]
-    assert value.history == history.id
-    assert 0 <= value.value <= 1
+    (((name, _), value),) = player.measure(off(), [part])[part].items()
+    assert name == history.id
+    assert 0 <= value <= 1
 
 
 # --- the command

@@ -259,11 +259,8 @@ def let_model_rate(arguments: Arguments, evaluator: Evaluator) -> None:
     with progress_bars("reply") as watch:
         given, counts = rate(chosen, model, lambda done, total: watch(arguments.model, done, total))
     sheet.write(sheet.filled(arguments.sheet, given), arguments.file)
-    text = (
-        f"rated {len(given)} replies into {arguments.file}; of {counts.asked} replies of the model "
-        f"{counts.unreadable} could not be read, and {counts.failed} times there was none"
-    )
-    show(arguments, {"rated": len(given), **asdict(counts)}, text)
+    value = {"rated": len(given), **asdict(counts)}
+    show(arguments, value, render.fill_in("rated.md", file=arguments.file, **value))
 
 
 @RATE.add("read", path("--sheet", "a filled sheet; its rater is called like it", action="append", required=True))

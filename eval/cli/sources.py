@@ -67,10 +67,9 @@ def compile_file(arguments: Arguments, evaluator: Evaluator) -> None:
     except BaseException:
         arguments.file.unlink(missing_ok=True)
         raise
-    counts = {source: len(found) for source, found in sorted(fillers.items())}
-    pools = ", ".join(f"{n} of {source}" for source, n in counts.items())
-    text = f"wrote {written} questions with {sessions} sessions to {arguments.file}; the pools have {pools}"
-    show(arguments, {"questions": written, "sessions": sessions, "pools": counts}, text)
+    pools = {source: len(found) for source, found in sorted(fillers.items())}
+    value = {"questions": written, "sessions": sessions, "pools": pools}
+    show(arguments, value, fill_in("compiled.md", file=arguments.file, **value))
 
 
 def _pool(text: str) -> tuple[str, Path]:

@@ -25,7 +25,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.types import Figure
+from eval.types import Figure, ProbeKey
 
 RESAMPLES = 1000
 LEVEL = 0.95
@@ -127,6 +127,7 @@ SIGNIFICANT = 0.05
 _AT_ONCE = 2_000_000
 
 Test = TypeVar("Test")
+Id = TypeVar("Id", str, ProbeKey)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class Difference:
     histories: int
 
 
-def compare(a: Mapping[str, float], b: Mapping[str, float], histories: Mapping[str, str]) -> Difference:
+def compare(a: Mapping[Id, float], b: Mapping[Id, float], histories: Mapping[Id, str]) -> Difference:
     """Compare two runs probe by probe with a paired randomisation test (Fisher 1935; Smucker et al. 2007).
 
     If the runs were equally good, the values of each history could be exchanged, all of its probes together: p is the

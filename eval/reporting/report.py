@@ -130,13 +130,10 @@ AXES: Mapping[str, Callable[[Probe], Sequence[str]]] = {
 
 
 def _grouped(
-    scored: Iterable[Scored], of: Callable[[Probe], Sequence[str]], measure: Callable[[Sequence[Scored]], Figures]
+    scored: Sequence[Scored], of: Callable[[Probe], Sequence[str]], measure: Callable[[Sequence[Scored]], Figures]
 ) -> dict[str, Figures]:
-    groups: dict[str, list[Scored]] = defaultdict(list)
-    for one in scored:
-        for name in of(one.sample.probe):
-            groups[name].append(one)
-    return {name: measure(groups[name]) for name in sorted(groups)}
+    names = sorted({name for one in scored for name in of(one.sample.probe)})
+    return {name: measure([one for one in scored if name in of(one.sample.probe)]) for name in names}
 
 
 def cause(sample: Sample) -> Cause | None:

@@ -19,7 +19,7 @@ from math import hypot
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from eval.benchmarks import find
 from eval.metrics.evidence import Scoring, score_evidence
@@ -32,7 +32,7 @@ from eval.reporting.results import FIGURES, LINES, available
 from eval.runs.evaluator import Evaluator
 from eval.runs.experiment import HALVES, Experiment, Half, RunRequest, with_settings
 from eval.runs.run import code_version, machine
-from eval.types import Costs, History, Sample, Watch
+from eval.types import Costs, History, ProbeKey, Sample, Watch
 from memory import read_table
 from memory.errors import MemoirError
 
@@ -54,28 +54,18 @@ def off() -> Constants:
     return {name: values[0] for name, values in GRID.items()}
 
 
-class ProbeValue(NamedTuple):
-    """A probe's value under some setting, and its history."""
+ProbeValues = dict[ProbeKey, float]
+"""The values of some probes of a benchmark, under one setting; its figure is their mean."""
 
-    history: str
-    value: float
-
-
-Values = Mapping[str, Sequence[ProbeValue]]
-"""The values of some probes of each benchmark, under one setting; always in the same order."""
+Values = Mapping[str, ProbeValues]
+"""The values of each benchmark's probes."""
 
 Measure = Callable[[Constants], Values]
 
 
-def mean(values: Sequence[ProbeValue]) -> float:
-    """The figure of a benchmark."""
-    return fmean(each.value for each in values)
-
-
-def change(before: Sequence[ProbeValue], after: Sequence[ProbeValue]) -> Difference:
+def change(before: ProbeValues, after: ProbeValues) -> Difference:
     """The paired change of one benchmark's figure from one setting to another (see `eval.metrics.intervals`)."""
-    ours, theirs = ({str(n): each.value for n, each in enumerate(values)} for values in (before, after))
-    return compare(ours, theirs, {str(n): each.history for n, each in enumerate(before)})
+    return compare(before, after, {key: key[0] for key in before})
 
 
 def mean_change(before: Values, after: Values) -> tuple[float, float]:
@@ -125,7 +115,7 @@ def choose(measure: Measure, watch: Callable[[int, int], None] = lambda done, to
 
 def overall(values: Values) -> float:
     """The mean over benchmarks, which weigh alike."""
-    return fmean(map(mean, values.values()))
+    return fmean(fmean(of_probes.values()) for of_probes in values.values())
 
 
 def trials(measure: Measure, chosen: Constants) -> list[Trial]:
@@ -135,7 +125,7 @@ def trials(measure: Measure, chosen: Constants) -> list[Trial]:
     for name, values in GRID.items():
         for value in values:
             measured = measure({**chosen, name: value})
-            figures = {benchmark: mean(each) for benchmark, each in measured.items()}
+            figures = {benchmark: fmean(of_probes.values()) for benchmark, of_probes in measured.items()}
             found.append(Trial(name, value, overall(measured), *mean_change(reference, measured), figures))
     return found
 
@@ -145,7 +135,7 @@ def trials(measure: Measure, chosen: Constants) -> list[Trial]:
 Part = tuple[str, Half]
 """A benchmark's name, and one of its halves."""
 
-PartValues = dict[Part, list[ProbeValue]]
+PartValues = dict[Part, ProbeValues]
 Work = Sequence[tuple[Part, History]]
 
 
@@ -160,15 +150,15 @@ class Player:
         self._memory = functools.cache(self._play)
 
     def measure(self, constants: Constants, parts: Collection[Part]) -> PartValues:
-        """The values of every probe with evidence in these parts, in the order of the histories."""
+        """The values of every probe with evidence in these parts."""
         experiment = with_settings(self._experiment, [f"{name}={value}" for name, value in constants.items()])
-        found: PartValues = {part: [] for part in parts}
+        found: PartValues = {part: {} for part in parts}
         for number, (part, history) in enumerate(self._work):
             if part in found:
                 memory = self._memory(number)
                 memory.ask_as(experiment, Costs())
                 probes = (probe for probe in history.probes if probe.counted and probe.gold.evidence)
-                found[part] += _values(part[0], [Sample(probe, memory.ask(probe)) for probe in probes])
+                found[part] |= _values(part[0], [Sample(probe, memory.ask(probe)) for probe in probes])
         return found
 
     def _play(self, number: int) -> MemoryUnderTest:
@@ -179,7 +169,7 @@ class Player:
         return memory
 
 
-def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
+def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[tuple[ProbeKey, float]]:
     """The mean of those figures of the benchmark that each probe has."""
     names = FIGURES[benchmark]
     cutoffs = sorted({int(name.partition("@")[2]) for name in names})
@@ -187,7 +177,7 @@ def _values(benchmark: str, samples: Sequence[Sample]) -> Iterator[ProbeValue]:
     for sample, scores in zip(samples, score_evidence(samples, scoring), strict=True):
         values = [value for name in names if (value := scores.get(name)) is not None]
         if values:
-            yield ProbeValue(sample.prediction.history_id, sum(values) / len(values))
+            yield sample.key, fmean(values)
 
 
 class Measurements:
@@ -206,10 +196,10 @@ class Measurements:
                 found = [each.result() for each in asked]
             except Processes.deaths:
                 raise MemoirError("A process that measured was killed, perhaps because memory ran out") from None
-            kept |= {part: list(chain.from_iterable(each[part] for each in found)) for part in missing}
-        together: dict[str, list[ProbeValue]] = defaultdict(list)
+            kept |= {part: dict(chain.from_iterable(each[part].items() for each in found)) for part in missing}
+        together: dict[str, ProbeValues] = defaultdict(dict)
         for part in parts:
-            together[part[0]].extend(kept[part])
+            together[part[0]] |= kept[part]
         return together
 
 
@@ -283,7 +273,7 @@ def tune(evaluator: Evaluator, jobs: int, watch: Watch, limit: int | None = None
 
 
 def _leave_out(name: str, measured: Measurements, chosen: Constants, in_view: Constants, today: Constants) -> Holdout:
-    def measure_half(constants: Constants) -> Sequence[ProbeValue]:
+    def measure_half(constants: Constants) -> ProbeValues:
         return measured.measure([(name, "reporting")], constants)[name]
 
     left_out, seen, chat = (measure_half(constants) for constants in (chosen, in_view, today))

@@ -148,10 +148,4 @@ class EvaluateTab:
         """Say what one click will do."""
         if name != FIRST_BENCHMARK:
             return empty_state("No run open", "Run the benchmark, or open an earlier run.")
-        histories = list(self.evaluator.histories(RunRequest(name)))
-        probes = sum(len(history.probes) for history in histories)
-        text = (
-            f"Click Run to ask {probes} questions (“probes”) about {len(histories)} invented lives. It needs no "
-            "download. It takes a few minutes, with a chat model much longer."
-        )
-        return empty_state("Test the memory", text)
+        return render("first_run.html", histories=list(self.evaluator.histories(RunRequest(name))))

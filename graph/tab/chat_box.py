@@ -22,7 +22,6 @@ from memory.bank.bank import Bank
 from memory.bank.queries.chats import memories_of_chat
 from memory.bank.queries.told import known_period, upcoming
 from memory.errors import MemoirError
-from memory.formatting import format_count, format_day
 from memory.tab.memory_card import kind_name
 from memory.tab.parts import PERSONA_AVATAR, PRIVATE, UNCHANGED, USER_AVATAR, Update, empty_state, look, render
 from memory.types import Memory, Persona
@@ -93,24 +92,14 @@ def describe_persona(services: Services, persona: Persona | None) -> Markup:
     if persona is None:
         return empty_state("No persona yet", "Create a persona, or import a conversation.")
     bank, now = services.bank, datetime.now(UTC).astimezone()
-    known = bank.time_range(persona.id)
     soon: list[str] = []
     if persona.proactive and services.searcher.embedder.ready:
         soon = list(coming_up(services, persona, now))
     elif persona.proactive and upcoming(bank, persona.id, now, 1):
         soon = [LOOKING]
-    if known is None and known_period(bank, persona.id) is None:
-        what = "Say something about yourself, or import a conversation."
-        return empty_state(f"{persona.name} remembers nothing yet", what)
-    knows = "Knows what you told the others"
-    if known is not None:
-        counts = bank.counts(persona.id)
-        memories = sum(n for store, n in counts.items() if store not in ("sessions", "turns"))
-        # The Memory tab counts conversations and facts; all that is searched is another number.
-        sessions = counts["sessions"]
-        known_of = format_count(sessions, "conversation") if sessions else format_count(memories, "memory", "memories")
-        knows = f"{known_of}, {' to '.join(dict.fromkeys([format_day(known.start), format_day(known.end)]))}"
-    return empty_state(f"Talk with {persona.name}", f"{knows}. Ask a question, or share something new.", soon)
+    known, counts = bank.time_range(persona.id), bank.counts(persona.id)
+    is_new = known is None and known_period(bank, persona.id) is None
+    return render("empty_chat.html", persona=persona, known=known, counts=counts, is_new=is_new, soon=soon)
 
 
 def coming_up(services: Services, persona: Persona, now: datetime) -> Iterator[str]:

@@ -95,9 +95,9 @@ def hint(text: str) -> Markup:
     return render("hint.html", text=text)
 
 
-def empty_state(title: str, remedy: str, soon: Sequence[str] = ()) -> Markup:
-    """Render what a part shows while it has no content, and what the user can do about it; a chat also what is soon."""
-    return render("empty_state.html", title=title, remedy=remedy, soon=soon)
+def empty_state(title: str, remedy: str) -> Markup:
+    """Render what a part shows while it has no content, and what the user can do about it."""
+    return render("empty_state.html", title=title, remedy=remedy)
 
 
 def error_box(text: str) -> Markup:
