@@ -411,19 +411,19 @@ def test_the_uploads_of_a_visitor_are_small_and_few(client: TestClient) -> None:
 def test_a_message_that_would_be_too_many_memories_is_not_stored(
     client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_pages_module, "VISITOR_QUOTA", Quota(memories=700))
+    monkeypatch.setattr(user_pages_module, "VISITOR_QUOTA", Quota(memories=900))
     ann = Visitor(client)
     ann.arrive()
     (path,) = (tmp_path / "visitors").glob("*/bank.db")
     bank = Bank(path)
     wait_until(lambda: not pending_sessions(bank, datetime.now(UTC)))  # what the sample teaches is stored, too
     persona = bank.persona("Ida")
-    room = 700 - sum(n for store, n in bank.counts(persona.id).items() if store in STORES)
+    room = 900 - sum(n for store, n in bank.counts(persona.id).items() if store in STORES)
     bank.add_memories(persona.id, [MemoryDraft("event", f"A gull sat on roof {n}.") for n in range(room)])
     before = bank.counts(persona.id)
     refused = ann.call("remember", "Ida", "My kayak is called Sturmvogel.", None)
     assert refused.status_code == 500
-    assert "room for 700 memories here, and this would make 701, so it was not stored" in refused.text
+    assert "room for 900 memories here, and this would make 901, so it was not stored" in refused.text
     assert bank.counts(persona.id) == before
     forgotten = ann.call("search_memory", "Ida", "gull", 1, None, None).json()["data"][0][0]["memory"]
     assert ann.call("forget", "Ida", [forgotten]).status_code == 200

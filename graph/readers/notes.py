@@ -4,6 +4,7 @@ Chain-of-Note (Yu et al. 2023) in its plainest form. Of every line it is asked w
 which words; relative dates in it are resolved against the day it was said.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -99,12 +100,23 @@ def take_notes(question: Question, evidence: Evidence) -> tuple[Note, ...]:
 
 
 def _first_lines(hits: Sequence[Hit]) -> list[Hit]:
-    """The first hits. What their lines tell takes no line's place; it is read beside them if one holds at a time."""
+    """The first hits. A fact takes no place beside the line that tells it.
+
+    It is read beside it if only one such holds at a time, or if the line tells several of its kind.
+    """
     turns = {hit.memory.turn_ids for hit in hits if hit.memory.store == "dialogue"}
     repeats = [hit for hit in hits if hit.memory.store in SEMANTIC and hit.memory.turn_ids in turns]
     first = [hit for hit in hits if hit not in repeats][:LINES]
     read = {hit.memory.turn_ids for hit in first}
-    return [*first, *(hit for hit in repeats if hit.memory.turn_ids in read and hit.memory.attribute)]
+    of_kind = Counter(map(_kind_told, repeats))
+    own = (hit for hit in repeats if hit.memory.attribute or of_kind[_kind_told(hit)] > 1)
+    return [*first, *(hit for hit in own if hit.memory.turn_ids in read)]
+
+
+def _kind_told(hit: Hit) -> tuple[object, ...]:
+    """The line that tells a fact, and what kind of fact it is."""
+    relation = hit.memory.relation
+    return hit.memory.turn_ids, relation and (relation.head, relation.name)
 
 
 def _notes_of_time(evidence: Evidence) -> tuple[Note, ...]:

@@ -1,6 +1,6 @@
 """Train the reader of `graph.learning.fact_reader`: which words of a message tell a fact of its speaker.
 
-    python -m graph.training.facts [--seed N] [--out FILE]    some minutes; writes assets/models
+    python -m graph.training.facts [--seed N] [--mean FILE] [--out FILE]    some minutes; writes assets/models
     python -m graph.training.facts --report    the figures of the weights that are there
 
 It goes on from the reader of lines on all-MiniLM-L6-v2. A row of `facts.jsonl` is `{"chat", "line", "facts"}`, a line
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -253,11 +254,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m graph.training.facts", description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--out", type=Path, default=fact_reader.WEIGHTS, help="the weights to write")
+    parser.add_argument("--mean", type=Path, help="write the mean of these weights and the new ones")
     parser.add_argument("--report", action="store_true", help="print the figures of the weights that are there")
     arguments = parser.parse_args()
     rows, held_out = load_rows()
     if not arguments.report:
-        bert.save(weights_of(train(rows, arguments.seed)), arguments.out)
+        weights = weights_of(train(rows, arguments.seed))
+        if arguments.mean:
+            before = bert.load(arguments.mean)
+            weights = {name: np.mean([before[name], weight], axis=0) for name, weight in weights.items()}
+        bert.save(weights, arguments.out)
     network = fact_reader.network(arguments.out)
     for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
         print("to choose by,", report(held_out[::2], network, least))
