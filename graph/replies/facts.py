@@ -115,7 +115,9 @@ def answer_about_person(asked: PersonQuestion, ask: Ask, services: Services, rea
     if found is not None:
         has, known = found
         return _state_all(known, "Yes. " if has != asked.denied else "No. ", ask.as_of)
-    is_decided = not reading.abstained and reading.answer.startswith(("Yes.", "No.")) and not asked.denied
+    cited = [citation.memory.turn_ids for citation in reading.citations]
+    of_others = any(fact.store == "relationship" and fact.turn_ids in cited for fact in facts)
+    is_decided = not (reading.abstained or asked.denied or of_others) and reading.answer.startswith(("Yes.", "No."))
     if is_decided or any(asked.kind in _words(citation.memory.text) for citation in reading.citations):
         return reading
     return Reading(UNKNOWN, reading.notes, abstained=True, reason="nothing found", by=reading.by)
