@@ -349,7 +349,8 @@ def test_what_one_asks_of_oneself_is_no_question_of_general_knowledge(services, 
     chat = replace(marlow, persona=services.bank.create_persona(PersonaDraft("Otto")))
     chat.say("The physio says my knee is bad, so no football until spring.")
     assert "knee" in ask(chat, "why cant i play football").answer
-    assert "nobody has told me about that" in ask(chat, "What is the capital of France?").answer
+    assert "I remember nothing about “France”" in ask(chat, "What is the capital of France?").answer
+    assert "nobody has told me about that" in ask(chat, "how do i boil an egg").answer
 
 
 class Recorder:

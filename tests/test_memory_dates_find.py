@@ -91,6 +91,7 @@ def test_an_open_stretch_is_described_by_its_named_end(sentence, meaning):
         ("she is having her hip done on the 9th", "2023-05-26", "2023-06-09", "2023-06-10"),
         ("we're getting the boiler serviced on the 3rd", "2023-05-26", "2023-06-03", "2023-06-04"),
         ("she had her hip done on the 9th", "2023-05-26", "2023-05-09", "2023-05-10"),
+        ("she died last March, the 9th", "2023-05-26", "2023-03-09", "2023-03-10"),
         ("we move this Friday", "2023-05-28", "2023-06-02", "2023-06-03"),  # said on a Sunday
         ("we moved this Friday", "2023-05-28", "2023-05-26", "2023-05-27"),
         ("we fly on Sunday the 4th", "2023-05-28", "2023-06-04", "2023-06-05"),

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from graph.language.patterns import phrasings
-from graph.language.people import SPEAKER
 from graph.readers import composing, recaps
 from graph.readers.counting import intervals, several
 from graph.readers.counting.intervals import Comparison
@@ -38,9 +37,6 @@ MOST = 40
 
 QUOTED = "My description says: “{}”"
 
-GENERAL = "I only know what I have been told, and nobody has told me about that."
-"""Why a question of general knowledge ("How do I boil an egg?") is not answered."""
-
 
 async def read(reader_input: ReaderInput) -> ReaderOutput:
     """Answer by quoting the hits, or abstain in the persona's manner."""
@@ -52,11 +48,7 @@ async def read(reader_input: ReaderInput) -> ReaderOutput:
     if of_card is not None:
         reading = replace(of_card, notes=reading.notes)
     elif reading.abstained:
-        spoken = manner(ask.persona.manner)
-        is_of_user = SPEAKER.search(asked) and not _FORMS["how_to"].search(asked)
-        if not (message.classes.asks_memory or (is_of_user and reading.citations)):
-            reading = replace(reading, answer=GENERAL, citations=())
-        said = reading.answer
+        spoken, said = manner(ask.persona.manner), reading.answer
         said = f"{spoken.unsure}\n{said}" if reading.citations else spoken.unknown.format(why=said)
         reading = replace(reading, answer=said)
     if message.person is not None and not ask.only_found:
@@ -76,9 +68,7 @@ def _read_card(wording: str, ask: Ask, services: Services) -> Reading | None:
     found, text = max(zip(read, sentences, strict=True), key=lambda pair: pair[0].logit)
     if found.answers >= SUFFICIENT:
         return Reading(QUOTED.format(text), by="extractive")
-    asked, *views = services.searcher.views([wording, *sentences])
-    near, text = max((float(view.vector @ asked.vector), view.text) for view in views)
-    if near < composing.MIN_SIMILARITY:
+    if found.answers < composing.SHOWN:
         return None
     unsure = f"{manner(ask.persona.manner).unsure}\n{QUOTED.format(text)}"
     return Reading(unsure, abstained=True, reason="found but does not say", by="extractive")

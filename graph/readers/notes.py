@@ -124,7 +124,7 @@ def _notes_of_time(evidence: Evidence) -> tuple[Note, ...]:
     # What holds for years did not happen then.
     then = [hit for hit in evidence.hits if hit.memory.store not in SEMANTIC]
     then.sort(key=lambda hit: (hit.memory.store != "event", not is_user(hit.memory, evidence.origins)))
-    return tuple(_first_note(hit) for hit in then[:NOTES])
+    return tuple(_first_note(hit, evidence.origins) for hit in then[:NOTES])
 
 
 def _notes_unread(question: Question, evidence: Evidence) -> tuple[Note, ...]:
@@ -197,12 +197,13 @@ def _line(memory: Memory, question: Question, origins: Origins) -> Line:
     )
 
 
-def _first_note(hit: Hit) -> Note:
+def _first_note(hit: Hit, origins: Origins) -> Note:
     memory = hit.memory
     # A summary is quoted whole.
     sentences = [memory.text] if memory.attribute == SUMMARY else split(memory.text)
     stating = next(filter(tells, sentences), "")
-    return Note(memory, stating or memory.text, SUFFICIENT if stating else 0.0, scores=hit.scores)
+    relevance, by_user = SUFFICIENT if stating else 0.0, is_user(memory, origins)
+    return Note(memory, stating or memory.text, relevance, by_user=by_user, scores=hit.scores)
 
 
 def _passage(text: str, question: Question) -> str:

@@ -42,7 +42,8 @@ def capitalise(text: str) -> str:
 
 def as_sentence(text: str) -> str:
     """The text as a sentence; empty if it is."""
-    text = capitalise(text.strip(" ,;:-–"))
+    text = text.strip(" ,;:-–")
+    text = capitalise(text[1:-1] if text.startswith("(") and text.endswith(")") else text)
     return text if not text or text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
