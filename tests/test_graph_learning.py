@@ -276,6 +276,13 @@ def test_consolidating_twice_adds_nothing(bank):
     assert learned(bank) == ["I planted a tree yesterday.", "Lives in Porto"]
 
 
+@pytest.mark.parametrize("said", ["have i got any brothers or sisters", "Do I work at the bakery?"])
+def test_the_rules_learn_nothing_from_a_question(bank, said):
+    chat(bank, said)
+    learn_from_sessions(bank, "rules")
+    assert learned(bank) == []
+
+
 def test_stopped_in_the_middle_the_rest_is_learned_later(bank):
     for n in range(4):
         tell(bank, f"My favourite colour is green{n}.", name=str(n))

@@ -243,6 +243,13 @@ def test_who_left_is_no_longer_what_they_were(quill, text, held):
     assert holders(quill) == held
 
 
+def test_the_name_of_another_is_not_taken_for_the_users(quill):
+    quill.say("My name is Roz.")
+    quill.say("My ferret is called Biscuit.")
+    quill.say("Biscuit here, 43, plumber.")
+    assert "Your name is Roz" in quill.say("What is my name?").reading.answer
+
+
 def drafted(chat, text):
     state = {"ask": chat.asks(text)}
     runtime = type("Runtime", (), {"context": chat.services})

@@ -17,6 +17,7 @@ from graph.learning.summary import TermWeights, summary
 from graph.readers.agenda import plan_at
 from graph.state import CITATION
 from graph.understanding import acts
+from graph.understanding.parts import tells
 from graph.understanding.question import proper_names
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time, times_in
@@ -68,15 +69,16 @@ def learn_from_texts(
     learned, stated = list[LearnedMemory](), list[tuple[int, str]]()
     found = fact_reader.read([text for *_, text in told])
     for (place, turn, text), sentences, facts in zip(told, own, found, strict=True):
-        tells = [sentence for sentence in sentences if next(acted).tells]
-        stated += [(place, sentence) for sentence in tells]
+        telling = [sentence for sentence in sentences if next(acted).tells]
+        stated += [(place, sentence) for sentence in telling]
         if turn.said_at is None:
             continue
         for fact in stated_facts(text, facts, turn.speaker, turn.said_at, place, present):
-            if not any(map(_is_quoted, split(fact.quotes[0].words))):
+            words = fact.quotes[0].words
+            if tells(words) and not any(map(_is_quoted, split(words))):
                 learned.append(fact)
         if turn.role != "assistant":
-            for sentence in tells:
+            for sentence in telling:
                 learned += events(sentence, turn.text, turn.speaker, turn.said_at, place)
     return learned, stated
 

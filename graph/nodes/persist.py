@@ -1,6 +1,7 @@
 """The node `persist`: store the exchange and what was learned from it."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import replace
 
 from graph.learning.corrections import revise
@@ -11,9 +12,10 @@ from graph.understanding.parts import tells
 from graph.understanding.sentences import split
 from graph.understanding.times import stated_time
 from memory.bank.bank import Bank
+from memory.bank.queries.told import known_relations
 from memory.formatting import format_count
 from memory.search.quotes import contains
-from memory.types import SessionDraft, TurnDraft
+from memory.types import LearnedMemory, SessionDraft, TurnDraft
 
 MAX_TITLE, MAX_OPENING = 60, 2000
 """Characters of a chat's title, and of a message among which it is looked for."""
@@ -27,7 +29,9 @@ async def persist(state: TurnState, runtime: Runtime) -> TurnState:
     ask, services = state["ask"], runtime.context
     if not ask.remember:
         return {"trace": (TraceLine("persist", "not remembered, as asked"),)}
-    drafts = [*opening(ask), exchange(ask, state["message"], state["reading"], state.get("revision"))]
+    known = await asyncio.to_thread(known_relations, services.bank, ask.persona.id, ask.as_of)
+    of_others = frozenset(relation.tail for relation in known)
+    drafts = [*opening(ask), exchange(ask, state["message"], state["reading"], state.get("revision"), of_others)]
     stored = await asyncio.to_thread(services.bank.remember, ask.persona.id, drafts)
     services.wake_indexer()
     figures = {"turns": stored.turns, "memories": stored.memories}
@@ -69,14 +73,22 @@ def title_of(text: str) -> str:
     return title if len(title) <= MAX_TITLE else title[:MAX_TITLE].rsplit(" ", 1)[0]
 
 
+def _named(fact: LearnedMemory) -> str:
+    return fact.memory.relation.tail if fact.memory.relation else ""
+
+
 def exchange(
-    ask: Ask, message: Message | None, reply: Reading | None, revision: Revision | None = None
+    ask: Ask,
+    message: Message | None,
+    reply: Reading | None,
+    revision: Revision | None = None,
+    of_others: Collection[str] = (),
 ) -> SessionDraft:
     """The exchange as a draft of its session; without a reply, or with an empty one, with the earlier one, if any.
 
     All that the user says becomes a memory, as typed; what it teaches depends on what it states. The reply becomes
     none: it repeats what was remembered. A message that only corrects something becomes none either: what it corrects
-    is one.
+    is one. The names of others are not learned as the user's: "Biscuit and Pickle are all I have".
     """
     recallable = True
     if message is None:
@@ -97,6 +109,7 @@ def exchange(
     taught, _ = learn_from_texts([(0, mine, statement) for statement in statements], (USER, ask.persona.name))
     # A turn of several times has none, so that its events tell when each is.
     learned = [item for item in taught if item.memory.store != "event" or (event is None and item.memory.event)]
+    learned = [item for item in learned if item.memory.attribute != "name" or _named(item) not in of_others]
     return SessionDraft(
         tuple(turns),
         ask.as_of,
