@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -233,3 +234,25 @@ def test_undo_takes_back_a_message_of_its_own_chat_if_another_is_opened_at_once(
     expect(said(screen)).to_have_text(words(ALLOTMENT))
     expect(screen.page.locator("#chat .bot.message")).to_have_count(1)
     expect(screen.page.locator("#composer textarea")).to_have_value(KAYAK)
+
+
+def test_what_a_chat_is_not_to_remember_is_not_chosen_for_the_one_that_is_left(screen: Screen) -> None:
+    bees, _ = begin_two_chats(screen, "Wim")
+    screen.open("chat-settings")
+    page, forgetful = screen.page, screen.page.locator("#forgetful input")
+    page.route("**/queue/join*", lambda route: (time.sleep(1), route.continue_()), times=1)
+    page.locator(bees).click()
+    expect(forgetful).to_be_disabled()
+    expect(said(screen)).to_have_text(words(BEES))
+    screen.open("chat-settings")
+    forgetful.check()
+    expect(page.locator("#unkept")).to_be_visible()
+
+
+def test_the_memory_tab_shows_the_persona_of_the_chat_though_the_page_still_loads(screen: Screen) -> None:
+    begin_two_chats(screen, "Xia")
+    page = screen.page
+    page.route("**/queue/join*", lambda route: (time.sleep(1), route.continue_()), times=1)
+    page.reload()
+    page.get_by_role("tab", name="Memory").click()
+    expect(page.locator("#memory-persona input")).to_have_value("Xia")

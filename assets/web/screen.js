@@ -286,8 +286,13 @@ document.addEventListener("click", async (event) => {
     putAway();
     write("");
   }
+  // What is ticked meanwhile would be for the chat that one leaves, and lost.
+  const forgetful = document.querySelector("#forgetful input");
+  forgetful?.toggleAttribute("disabled", true);
   await standInLine("select", { opens });
-  if (!isOpening()) takeOut();
+  if (isOpening()) return;
+  forgetful?.toggleAttribute("disabled", false);
+  takeOut();
   document.querySelector("#chat .memoir-found")?.classList.remove("memoir-found");
   if (opens && sought.trim()) setTimeout(showFound, 200, sought.toLowerCase().split(/\s+/).filter(Boolean)); // Gradio scrolls first
 }, true);

@@ -76,7 +76,7 @@ class Answering:
         chat = replace(chat, edited=None if edited is None else places[edited])
         text = text or chat.bubbles[chat.edited or 0].text
         held = self.page.state_holder[request.session_hash or ""][self.chat._id]
-        running = self.running[chat.id] = Running(chat, [held], text)
+        running = self.running[chat.id] = Running(chat, [held], text, remember=not forgetful)
         updates = self._answer(running, as_of, forgetful, model_name, quantization)
         running.task = asyncio.create_task(running.write(updates, self.assistant.services.bank))
 

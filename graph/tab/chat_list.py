@@ -28,6 +28,9 @@ LISTED = 100
 MOST_TITLE = 80
 """Characters of a title."""
 
+UNKEPT = "Not remembered"
+"""The title of a chat that is not to be remembered, as long as it is answered."""
+
 OPENING = 4
 """The user's turns in which the title of a conversation without one is looked for."""
 
@@ -70,7 +73,8 @@ class ChatList:
 
     def show(self, chat: Chat, words: str = "") -> Update:
         """List the chats with a persona that these words are found in, or all, with those that just began."""
-        begun = [] if words.strip() else [(each.chat, each.text) for each in self.running.values()]
+        running = [] if words.strip() else self.running.values()
+        begun = [(each.chat, title_of(each.text) if each.remember else UNKEPT) for each in running]
         return {self.list: render_chats(self.bank, chat, words, datetime.now(UTC).astimezone(), begun)}
 
     def open_menu(self, chat: Chat, event: gr.EventData) -> Update:
@@ -124,13 +128,13 @@ class ChatList:
 def render_chats(bank: Bank, chat: Chat, words: str, now: datetime, begun: Sequence[tuple[Chat, str]] = ()) -> Markup:
     """Render the chats with a persona, the latest first, by the days of their last turns; the open one is marked.
 
-    `begun` are chats of which the bank may hold nothing yet, with their first message.
+    `begun` are chats of which the bank may hold nothing yet, with their titles.
     """
     found = past_chats(bank, chat.persona_id, LISTED, words) if chat.persona_id is not None else []
     known = {each.chat_id for each, _ in found}
-    for new, text in begun:
+    for new, title in begun:
         if new.persona_id is not None and new.persona_id == chat.persona_id and new.id not in known:
-            found.insert(0, (Session(0, new.persona_id, new.id, title_of(text), "chat", now, "", 0), now))
+            found.insert(0, (Session(0, new.persona_id, new.id, title, "chat", now, "", 0), now))
     named = name_chats(bank, [each for each, _ in found])
     moments = [last and last.astimezone(now.tzinfo) for _, last in found]
     past = list(zip(named, moments, strict=True))

@@ -76,7 +76,7 @@ def introduce(bank: Bank, name: str) -> tuple[Persona, str]:
     key, relation = f"Name: {name}. My name is {name}.", Relation(YOU, "name", name)
     told = MemoryDraft("profile", f"Name: {name}", key, said_at=now, speaker=USER, attribute="name", relation=relation)
     learned = LearnedMemory(told, (Quote(1, name),))
-    chat = SessionDraft(turns, now, said_text, chat_id, "Introduction", source="chat", learned=(learned,))
+    chat = SessionDraft(turns, now, said_text, chat_id, source="chat", learned=(learned,))
     bank.remember(persona.id, [chat])
     return persona, chat_id
 

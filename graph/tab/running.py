@@ -15,13 +15,14 @@ class Running:
     """The answer, and how far it is.
 
     `chat` is the chat before it, and `held` what pages hold until they have heard of the end; `text` is the message,
-    `shown` what a page shows of it now; `changed` is set when that changes. Once all is there and only compared with
-    the memories, it `is_checked`.
+    which the bank is to `remember` or not. `shown` is what a page shows of it now; `changed` is set when that changes.
+    Once all is there and only compared with the memories, it `is_checked`.
     """
 
     chat: Chat
     held: list[Chat]
     text: str
+    remember: bool = True
     shown: Update = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Event = field(default_factory=asyncio.Event)

@@ -87,6 +87,8 @@ class MemoryTab:
         persona, *filters = rows.filters
         outputs = [*rows.outputs, *detail.outputs]
         opened = tab.select(self.open, [persona, chat_persona, *filters], [persona, *outputs], **PRIVATE)
+        # A page may still load when the tab is opened, and names its chat's persona only then.
+        chat_persona.change(self.follow, [persona, chat_persona, *filters], [persona, *outputs], **PRIVATE)
         gr.on(
             [persona.input, rows.text.change, rows.kind.input, rows.since.change, rows.until.change],
             self.filter,
@@ -117,6 +119,10 @@ class MemoryTab:
         ids = [persona_id for _, persona_id in choices]
         chosen = next((i for i in (of_chat, current, *ids) if i in ids), None)
         return {self.list.persona: gr.Dropdown(choices, value=chosen), **self.show_all(chosen, *filters)}
+
+    def follow(self, current: int | None, of_chat: int | None, *filters: str | None) -> Update:
+        """Show the persona of the Chat tab, unless it is shown."""
+        return UNCHANGED if of_chat in (None, current) else self.open(current, of_chat, *filters)
 
     def show_names(self, *chosen: int | None) -> list[gr.Dropdown]:
         """Show the personas' names in the pickers of both tabs."""

@@ -152,7 +152,8 @@ async def speak(reader_input: ReaderInput, outdated: Sequence[int], write: Write
     if checks and answer and not notices:
         write(Token("", is_last=True))
         checked = await check(services, content, shown.text, shown.written.strip(), size)
-        notices += [UNCHECKED] if checked.fault else []
+        # Who writes on does not wait for it; the trace says so.
+        notices += [UNCHECKED] if checked.fault and not services.stop.is_set() else []
         answer = cite(answer, checked.sources, shown.cited)
     reading = Reading(
         answer,
