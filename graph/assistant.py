@@ -81,6 +81,7 @@ class Assistant:
         fact_reader.packaged().load()
         self.services.searcher.embedder.load()
         self.services.line_reader.load()
+        self.services.yes_or_no_reader.load()
         correction_reader.packaged().load()
         agenda.packaged().load()
 

@@ -259,6 +259,11 @@ class Services:
         """The trained reader on the encoder that searches."""
         return line_reader.packaged(self.searcher.embedder.model)
 
+    @property
+    def yes_or_no_reader(self) -> LineReader:
+        """The one for questions that ask for yes or no."""
+        return line_reader.packaged(self.searcher.embedder.model, line_reader.YES_OR_NO)
+
 
 class Runtime(Protocol):
     """What a node is given beside the state: LangGraph's `Runtime[Services]`, which takes a second to import."""

@@ -86,7 +86,8 @@ def answer(reader_input: ReaderInput) -> Reading:
         return reading
     hits = reader_input.kept
     origins = services.bank.origins(ask.persona.id, [hit.memory.id for hit in hits])
-    evidence = Evidence(hits, origins, services.line_reader, ask.as_of)
+    reader = services.yes_or_no_reader if parsed.expects == "yes or no" else services.line_reader
+    evidence = Evidence(hits, origins, reader, ask.as_of)
     topic = _FORMS["of_topic"].search(own.replace("’", "'"))
     if topic is not None and (notes := notes_about(question.terms_of(topic["topic"]), hits, origins)):
         return composing.quote_all(parsed, notes, ask.as_of)

@@ -27,6 +27,9 @@ from memory.embedding.networks import Parts, TrainedNetwork
 PARTS = {e5.NAME: e5.packaged, minilm.NAME: minilm.packaged}
 """The encoders that have a reader."""
 
+READER, YES_OR_NO = "reader", "yes_or_no"
+"""The reader of all questions, and the one trained further on those that ask for yes or no."""
+
 QUESTION_TOKENS, BEFORE_TOKENS, LINE_TOKENS = 40, 28, 96
 """Most tokens read of a question, of what was said before a line (its last), and of the line itself."""
 
@@ -145,15 +148,21 @@ class LineReader:
         return found.logit + self.calibration.similarity * cosine
 
 
-def weights_of(encoder: str) -> Path:
-    """The file with the weights of the reader on an encoder."""
-    return MODELS / encoder / "reader.safetensors"
+def weights_of(encoder: str, reader: str = READER) -> Path:
+    """The file with the weights of a reader on an encoder."""
+    return MODELS / encoder / f"{reader}.safetensors"
 
 
 @cache
-def packaged(encoder: str) -> LineReader:
-    """The reader on an encoder, or on the default one if this has none; loaded once in a process."""
-    return LineReader(encoder) if encoder in PARTS else packaged(DEFAULT_MODEL)
+def packaged(encoder: str, reader: str = READER) -> LineReader:
+    """A reader on an encoder, or on the default one if this has none; loaded once in a process.
+
+    Where none is for yes or no alone, the reader of all questions is it.
+    """
+    if encoder not in PARTS:
+        return packaged(DEFAULT_MODEL, reader)
+    path = weights_of(encoder, reader)
+    return LineReader(encoder, path) if path.exists() else packaged(encoder)
 
 
 def best_ends(ends: Array) -> tuple[int, int, float]:

@@ -1,6 +1,7 @@
 """Train the reader of `graph.readers.line_reader`: which words of a line answer a question, if any.
 
     python -m graph.training.reader lines [--start START]            questions about our chats, with their lines
+    python -m graph.training.reader yes_or_no --start START          all of them that ask for yes or no, and no others
     python -m graph.training.reader heads [--start START]            which lines say yes, and after which plans hold
 
 Each goes on from the weights in START, or from the encoder (`--encoder`), and writes assets/models or `--out`. `--mean`
@@ -26,7 +27,7 @@ from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from graph.readers import line_reader
-from graph.readers.line_reader import PARTS, Calibration, Tokens, tokens_of
+from graph.readers.line_reader import PARTS, READER, YES_OR_NO, Calibration, Tokens, tokens_of
 from graph.training import reader_calibration
 from graph.training.network import autocast, descend, lowest_layers, padded, weights_of
 from graph.training.reader_data import (
@@ -34,6 +35,7 @@ from graph.training.reader_data import (
     PLAIN,
     SAYS,
     Example,
+    is_for,
     load_chats,
     of_chat,
     plain_of,
@@ -125,7 +127,7 @@ def row_of(example: Example, parts: Parts) -> Row | None:
     return Row(tokens, tokens.first + inside[0], tokens.first + inside[-1], 1.0, SAYS.get(example.says, -1))
 
 
-def loss_of(model: Reader, groups: Sequence[Group]) -> torch.Tensor:
+def loss_of(model: Reader, groups: Sequence[Group], yes_counts: float = 0.5) -> torch.Tensor:
     """The mean loss: whether a line answers, which line of a question does, the answer's ends, yes or no, and plans."""
     rows = [row for group in groups for row in group]
     line, ends, plan = model(rows)
@@ -147,7 +149,7 @@ def loss_of(model: Reader, groups: Sequence[Group]) -> torch.Tensor:
     says = torch.tensor([row.says for row in rows])
     if (says >= 0).any():
         wanted = says[says >= 0].float()
-        loss = loss + nn.functional.binary_cross_entropy_with_logits(line[says >= 0, 1], wanted) / 2
+        loss = loss + nn.functional.binary_cross_entropy_with_logits(line[says >= 0, 1], wanted) * yes_counts
     return loss
 
 
@@ -177,14 +179,24 @@ def go_on(model: Reader, start: Path) -> None:
     model.load_state_dict({name: torch.from_numpy(weight) for name, weight in bert.load(start).items()}, strict=False)
 
 
-def train(model: Reader, embedder: Embedder, chance: random.Random) -> None:
-    """Train on some of the questions that name their lines, some of the pairs, and all plans."""
+def train(model: Reader, embedder: Embedder, chance: random.Random, reader: str) -> None:
+    """Train on some of the questions that name their lines, some of the pairs, and all plans.
+
+    The reader of yes or no learns all that asks for it and nothing else, and what a line says counts twice.
+    """
     questions, chats = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()[0]
-    plain = [group for chat in chats for group in plain_of(chat, questions[chat["id"]], embedder) if group]
-    pairs = [group for chat in chats if chat["pairs"] for group in of_chat(chat, embedder)]
-    asked = [typed_otherwise(group, chance) for group in chance.sample(plain, ASKED) + chance.sample(pairs, KEPT)]
-    groups = rows_of([*asked, *plans(held_out=False)], model.parts)
-    descend(model, batches(groups, chance), partial(loss_of, model), RATE)
+    plain, pairs = list[list[Example]](), list[list[Example]]()
+    for chat in chats:
+        plain += plain_of(chat, [asked for asked in questions[chat["id"]] if is_for(reader, asked["q"])], embedder)
+        if own := [pair for pair in chat["pairs"] if is_for(reader, pair["q"])]:
+            pairs += of_chat({**chat, "pairs": own}, embedder)
+    plain = [group for group in plain if group]
+    is_of_all = reader == READER
+    asked = [*chance.sample(plain, ASKED), *chance.sample(pairs, KEPT)] if is_of_all else [*plain, *pairs]
+    typed = [typed_otherwise(group, chance) for group in asked]
+    groups = rows_of([*typed, *(plans(held_out=False) if is_of_all else ())], model.parts)
+    loss = partial(loss_of, model, yes_counts=0.5 if is_of_all else 1.0)
+    descend(model, batches(groups, chance), loss, RATE)
 
 
 @torch.inference_mode()
@@ -223,9 +235,9 @@ def store(model: Reader, path: Path) -> None:
 
 
 def main() -> None:
-    """Run one of the two stages."""
+    """Run one of the stages."""
     parser = argparse.ArgumentParser(prog="python -m graph.training.reader", description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("lines", "heads"), help="what is trained on")
+    parser.add_argument("stage", choices=("lines", YES_OR_NO, "heads"), help="what is trained on")
     parser.add_argument("--encoder", default=DEFAULT_MODEL, choices=PARTS, help="the encoder that the reader is on")
     parser.add_argument("--start", type=Path, help="weights to go on from")
     parser.add_argument("--seed", type=int, default=SEED, help="of what is drawn at random")
@@ -240,15 +252,16 @@ def main() -> None:
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     model.bert.embeddings.requires_grad_(False)
     model.bert.encoder.layer[: int(LAYERS_LEFT * len(model.bert.encoder.layer))].requires_grad_(False)
-    if arguments.stage == "lines":
-        train(model, embedder, chance)
-    else:
+    reader = YES_OR_NO if arguments.stage == YES_OR_NO else READER
+    if arguments.stage == "heads":
         fit_heads(model)
+    else:
+        train(model, embedder, chance, reader)
     if arguments.mean:
         model.load_state_dict({name: (weight + before[name]) / 2 for name, weight in model.state_dict().items()})
-    path = arguments.out or line_reader.weights_of(arguments.encoder)
+    path = arguments.out or line_reader.weights_of(arguments.encoder, reader)
     store(model, path)
-    reader_calibration.main(arguments.encoder, path)
+    reader_calibration.main(arguments.encoder, path, reader)
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logsumexp
 from sklearn.metrics import log_loss, roc_auc_score
 
-from graph.readers.line_reader import Calibration, LineReader, weights_of
+from graph.readers.line_reader import READER, Calibration, LineReader, weights_of
 from graph.readers.notes import LINES
-from graph.training.reader_data import Chat, lines_of, load_chats
+from graph.training.reader_data import Chat, is_for, lines_of, load_chats
 from memory.embedding.embedder import DEFAULT_MODEL, Embedder
 
 UNDECIDED = frozenset(("outdated", "opposite", "wrong thing of two", "wrong time"))
@@ -53,14 +53,14 @@ class Asked:
         return float(self.logits[np.argmax(self.logits + similarity * self.cosines)])
 
 
-def ask(chats: Sequence[Chat], reader: LineReader, embedder: Embedder) -> list[Asked]:
-    """Put the questions of chats to their lines."""
+def ask(chats: Sequence[Chat], reader: LineReader, embedder: Embedder, name: str = READER) -> list[Asked]:
+    """Put the questions of chats that a reader is for to their lines."""
     asked = []
     for chat in chats:
         lines, on = lines_of(chat), date.fromisoformat(chat["as_of"])
         numbers, vectors = list(lines), embedder.encode([line.text for line in lines.values()])
         for pair in chat["pairs"]:
-            if pair["kind"] in UNDECIDED:
+            if pair["kind"] in UNDECIDED or not is_for(name, pair["q"]):
                 continue
             cosines = vectors @ embedder.encode([pair["q"]])[0]
             near = np.argsort(-cosines)[:LINES]
@@ -105,9 +105,9 @@ def calibrate(asked: Sequence[Asked]) -> Calibration:
     return Calibration(shift, temperature, similarity)
 
 
-def main(encoder: str, path: Path) -> None:
-    """Calibrate the weights in a file of the reader on an encoder."""
-    calibration = calibrate(ask(load_chats()[1], LineReader(encoder, path), Embedder(encoder)))
+def main(encoder: str, path: Path, name: str = READER) -> None:
+    """Calibrate the weights in a file of a reader on an encoder."""
+    calibration = calibrate(ask(load_chats()[1], LineReader(encoder, path), Embedder(encoder), name))
     save_file(load_file(path) | {"calibration": np.array(calibration, np.float32)}, path)
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from graph.readers.line_reader import Line
+from graph.readers.line_reader import YES_OR_NO, Line
 from graph.understanding.classifier import read_rows
+from graph.understanding.question import expected
 from memory.embedding.embedder import Embedder
 
 SAYS = {"no": 0, "yes": 1}
@@ -215,6 +216,11 @@ def yes_or_no_of(chat: Chat, questions: Sequence[Mapping[str, Any]]) -> Iterator
         if pair["answer"] is not None and (says := of_pairs.get(pair["q"])):
             said = _OPPOSITE[says] if pair["kind"] == OUTDATED else says
             yield Example(pair["q"], asked_on, lines[pair["line"]], None, said)
+
+
+def is_for(reader: str, question: str) -> bool:
+    """Whether a reader is for a question: the one of yes or no for those that ask for that."""
+    return reader != YES_OR_NO or expected(question) == "yes or no"
 
 
 def plans(*, held_out: bool) -> list[list[Example]]:
