@@ -95,7 +95,7 @@ def test_a_truncated_last_line_is_named_and_all_before_it_kept(bank, tmp_path):
     path = write_lines(tmp_path / "cut.jsonl", persona("Zoe"), session(1), session(2))
     path.write_bytes(path.read_bytes()[:-40])
     report = ingest(bank, path)
-    assert "cut.jsonl ends unexpectedly in its last line, 3: expected the rest of an object" in report.fault
+    assert "cut.jsonl ends unexpectedly in line 3: expected the rest of an object" in report.fault
     assert [h.found_sessions for h in report.histories] == [1]
     assert_true_report(bank, report)
     assert_unharmed(bank)
@@ -169,7 +169,7 @@ def test_a_choice_that_the_file_lacks_is_named(bank, tmp_path, capsys):
 def test_a_history_chosen_behind_a_fault_is_not_made_up(bank, tmp_path):
     path = write_lines(tmp_path / "h.jsonl", persona("Zoe"), session(1), persona("Max"), session(2))
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(UnreadableFile, match="ends unexpectedly in its last line, 4"):
+    with pytest.raises(UnreadableFile, match="ends unexpectedly in line 4: expected"):
         ingest(bank, path, choose=["max"])
     assert [p.name for p in bank.personas()] == ["Iris"]
 

@@ -78,7 +78,7 @@ def test_bad_lines_cost_only_themselves(tmp_path):
 def test_a_file_that_ends_within_a_line_keeps_the_lines_before(tmp_path):
     whole = json.dumps({"1": event("One.")})
     records = []
-    with pytest.raises(UnreadableFile, match=r"ends unexpectedly in its last line, 2"):
+    with pytest.raises(UnreadableFile, match=r"ends unexpectedly in line 2: expected the rest"):
         records.extend(read(written(tmp_path, whole, whole[:-20])))
     assert len(records) == 2
 

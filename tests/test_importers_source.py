@@ -22,14 +22,14 @@ def written(tmp_path, content):
 
 def test_lines_are_counted_from_one_and_lose_their_ends(tmp_path):
     assert lines_of(written(tmp_path, b"one\r\n\ntwo")) == [
-        TextLine(1, "one", True),
-        TextLine(2, "", True),
-        TextLine(3, "two", False),
+        TextLine("line 1", "one", True),
+        TextLine("line 2", "", True),
+        TextLine("line 3", "two", False),
     ]
 
 
 def test_a_byte_order_mark_is_accepted_and_not_read(tmp_path):
-    assert lines_of(written(tmp_path, "\ufeffhello".encode())) == [TextLine(1, "hello", False)]
+    assert lines_of(written(tmp_path, "\ufeffhello".encode())) == [TextLine("line 1", "hello", False)]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
@@ -39,7 +39,10 @@ def test_wide_encodings_with_a_mark_are_decoded(tmp_path, encoding):
 
 def test_a_character_across_two_chunks_stays_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "CHUNK_BYTES", 3)
-    assert lines_of(written(tmp_path, "a🌊b\nцве́т".encode())) == [TextLine(1, "a🌊b", True), TextLine(2, "цве́т", False)]
+    assert lines_of(written(tmp_path, "a🌊b\nцве́т".encode())) == [
+        TextLine("line 1", "a🌊b", True),
+        TextLine("line 2", "цве́т", False),
+    ]
 
 
 def test_wrong_encoding_names_the_byte_after_what_stands_before_it(tmp_path, monkeypatch):
@@ -56,7 +59,7 @@ def test_an_overlong_line_is_passed_over_with_its_number(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "MAX_LINE_BYTES", 10)
     skips = []
     first, last = lines_of(written(tmp_path, b"short\n" + b"x" * 50 + b"\nend"), skips)
-    assert (first.text, last) == ("short", TextLine(3, "end", False))
+    assert (first.text, last) == ("short", TextLine("line 3", "end", False))
     assert skips == [Skip("line 2", "longer than 10 bytes; skipped")]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from memory.bank.bank import Bank
 from memory.importers.chats import whatsapp
-from memory.importers.chats.whatsapp import DateOrders, read_message_time
+from memory.importers.chats.whatsapp import find_order, read_message_time
 from memory.importers.detect import unpack
 from memory.importers.generic import transcript
 from memory.importers.reading.dialogue import PAUSE
@@ -84,10 +84,8 @@ def test_where_nothing_tells_them_apart_a_note_says_how_they_are_read(tmp_path):
 
 
 def test_years_of_two_digits_may_come_first():
-    dates = DateOrders()
-    for line in ("24-05-13, 10:00 - A: a", "24-05-30, 10:00 - A: b"):
-        dates.add(read_message_time(line), 1)
-    assert dates.choose() == ("year/month/day", None)
+    lines = ("24-05-13, 10:00 - A: a", "24-05-30, 10:00 - A: b")
+    assert find_order([("line 1", read_message_time(line)) for line in lines]) == ("year/month/day", None)
 
 
 def test_an_iphones_export_is_read_without_what_whatsapp_says(tmp_path):

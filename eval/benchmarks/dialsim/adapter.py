@@ -182,11 +182,11 @@ class _Show:
             self.skips.append(
                 Skip(where, f"no readable date ({date[:40]!r}); kept without one and without its questions")
             )
-        script = part.get("script")
+        script, read = part.get("script"), list[SessionDraft]()
         for line in clean_text(script, where, self.skips).splitlines() if isinstance(script, str) else ():
             if (text := line.strip()) and not text.startswith(_CREDITS):
-                script_format.add_line(log, text, where)
-        for session in log.finish():
+                read += script_format.add_line(log, text, where)
+        for session in (*read, *log.finish()):
             name = session.external_id
             self.of_day[day].append(name)
             numbered = (replace(turn, external_id=f"{name}:{n}") for n, turn in enumerate(session.turns, start=1))

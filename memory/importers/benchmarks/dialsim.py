@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from memory.bank.rows import clean
 from memory.importers.reading.dialogue import ChatLog, split_utterance
-from memory.importers.reading.fields import date_problem, parse_moment
+from memory.importers.reading.fields import parse_moment
 from memory.importers.reading.source import Record, Source, head_text, read_lines, record_reader
 from memory.types import PersonaDraft, SessionDraft, Skip, TurnDraft
 
@@ -36,7 +36,7 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     """The sessions of one script."""
     name = clean(path.stem)
     yield PersonaDraft(name=name, external_id=name)
-    log = ChatLog(skips)
+    log = ChatLog(skips, reports_dates=True)
     for line in read_lines(path, skips):
         yield None
         if header := HEADER.fullmatch(line.text.strip()):
@@ -45,23 +45,21 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
             moment = parse_moment(date, "%B %d, %Y")
             external_id = f"{moment.date() if moment else date}#{number}" if number else ""
             log.begin(SessionDraft((), moment, date, external_id), line.place)
-            if fault := date_problem(moment):
-                skips.append(Skip(line.place, fault))
         elif (text := line.text.strip()) and log.session:
-            add_line(log, text, line.place)
+            yield from add_line(log, text, line.place)
         elif text:
             yield Skip(line.place, "text before the first session")
-        yield from log.hand_over_full()
     yield from log.finish()
 
 
-def add_line(log: ChatLog, text: str, place: str) -> None:
+def add_line(log: ChatLog, text: str, place: str) -> Iterator[SessionDraft]:
     """Add a line of the script: a scene, a turn of a speaker, or more of the last turn."""
     if scene := SCENE.fullmatch(text):
-        log.start_turn(TurnDraft(SCENE_SPEAKER, "other", (scene["square"] or scene["round"]).strip()), place)
+        speaker, text = SCENE_SPEAKER, (scene["square"] or scene["round"]).strip()
     elif utterance := split_utterance(text):
-        log.start_turn(TurnDraft(utterance[0], "other", utterance[1]), place)
+        speaker, text = utterance
     elif log.turns:
-        log.continue_turn(text)
+        return log.continue_turn(text)
     else:
-        log.start_turn(TurnDraft(SCENE_SPEAKER, "other", text), place)
+        speaker = SCENE_SPEAKER
+    return log.add(TurnDraft(speaker, "other", text), place)

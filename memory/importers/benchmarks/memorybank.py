@@ -45,14 +45,12 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
         parts = (f"{label}: {text.rstrip('.。')}." for field, label in META if (text := meta.text(field).strip()))
         description = " ".join(parts)
         yield PersonaDraft(name=name, external_id=user_id, description=description)
+        sides: tuple[tuple[str, str, Role], ...] = (("query", name, "user"), ("response", ASSISTANT, "assistant"))
         for date, exchanges, place in user.object("history").entries():
-            turns = _read_turns(name, exchanges, place, skips)
+            turns = (
+                TurnDraft(speaker, role, text)
+                for exchange in list_objects(exchanges, place, skips)
+                for side, speaker, role in sides
+                if (text := exchange.required_text(side, EMPTY_TURN))
+            )
             yield Fields({"date": date}, place, skips).session(turns, "date", external_id=date)
-
-
-def _read_turns(user: str, exchanges: object, place: str, skips: list[Skip]) -> Iterator[TurnDraft]:
-    sides: tuple[tuple[str, str, Role], ...] = (("query", user, "user"), ("response", ASSISTANT, "assistant"))
-    for exchange in list_objects(exchanges, place, skips):
-        for side, speaker, role in sides:
-            if text := exchange.required_text(side, EMPTY_TURN):
-                yield TurnDraft(speaker, role, text)

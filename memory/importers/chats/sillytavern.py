@@ -79,8 +79,6 @@ def _read_turn(line: Fields) -> TurnDraft | None:
 
 
 def _read_date(text: str) -> datetime | None:
-    if text.replace(".", "", 1).isdecimal():
-        return parse_epoch(text)
     if "@" in text:  # "2024-5-1 @08h 00m 00s 123ms"
-        return parse_moment(text.replace(" ", "").partition("s")[0], "%Y-%m-%d@%Hh%Mm%S")
-    return parse_moment(text, "%B %d, %Y %I:%M%p", "%b %d, %Y %I:%M%p")
+        text = text.replace(" ", "").partition("s")[0]
+    return parse_epoch(text) or parse_moment(text, "%Y-%m-%d@%Hh%Mm%S", "%B %d, %Y %I:%M%p", "%b %d, %Y %I:%M%p")

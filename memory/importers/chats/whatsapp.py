@@ -18,11 +18,11 @@ the first to speak, which is reported. Media are left out, their captions kept.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from itertools import pairwise
 
 from memory import fill, read_table
 from memory.bank.rows import clean
@@ -34,9 +34,7 @@ from memory.types import PersonaDraft, Skip, TurnDraft
 
 NAME = "WhatsApp"
 
-Order = Literal["day/month/year", "month/day/year", "year/month/day"]
-
-ORDERS: tuple[Order, ...] = ("day/month/year", "month/day/year", "year/month/day")
+ORDERS = ("day/month/year", "month/day/year", "year/month/day")
 """If nothing in a file decides, the first is used, which most languages write."""
 
 _FORMS = read_table(__file__)
@@ -88,21 +86,20 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
     yield roles.guess_at("the file")
 
 
-def _survey(path: Source, title: str) -> tuple[Order, RoleAssigner, Skip | None]:
+def _survey(path: Source, title: str) -> tuple[str, RoleAssigner, Skip | None]:
     """What only the whole file shows: the order of day and month, who may be the user, and what remains in doubt."""
-    dates, speakers, user = DateOrders(), dict[str, None](), ""
+    dates, speakers, user = list[tuple[str, MessageTime]](), dict[str, None](), ""
     with suppress(UnreadableFile):  # raised when the file is read, after what can be read of it
-        for line in read_lines(path, []):
-            if (stamp := read_message_time(line.text)) is None:
-                continue
-            dates.add(stamp, line.number)
-            speaker, text = split_speaker(stamp.rest)
+        for stamp, speaker, text, place in _read_messages(path, []):
+            # The first time of a day is enough, so that a chat of any length fits in memory.
+            if not dates or stamp.numbers != dates[-1][1].numbers:
+                dates.append((place, replace(stamp, rest="")))
             if speaker and not text.startswith(SYSTEM_MARK):
                 speakers[speaker] = None
             if speaker and _bare(text) in DELETED_BY_USER:
                 user = speaker
     other = "" if user else name_in_title(title, speakers)
-    order, ambiguity = dates.choose()
+    order, ambiguity = find_order(dates)
     return order, RoleAssigner([user] if user else [], [other] if other else []), ambiguity
 
 
@@ -119,7 +116,7 @@ class MessageTime:
     rest: str
     is_plain: bool
 
-    def moment(self, order: Order) -> datetime | None:
+    def moment(self, order: str) -> datetime | None:
         """The moment, with the numbers read in this order; None if there is no such day."""
         date = dict(zip(order.split("/"), self.numbers, strict=True))
         year = date["year"] if date["year"] >= 100 else date["year"] + 2000
@@ -147,38 +144,28 @@ def read_message_time(line: str) -> MessageTime | None:
     return MessageTime(match["stamp"], numbers, clock, match["rest"], is_plain)
 
 
-class DateOrders:
-    """Counts, for each order of the numbers, the dates of a file that would be impossible or run backwards."""
+def find_order(dates: Sequence[tuple[str, MessageTime]]) -> tuple[str, Skip | None]:
+    """The order with the fewest impossible dates, then the fewest steps back in time; and a skip if two tie.
 
-    def __init__(self) -> None:
-        self._faults = {order: [0, 0] for order in ORDERS}
-        self._last = dict.fromkeys(ORDERS, datetime(FIRST_YEAR, 1, 1, tzinfo=UTC))
-        self._tomorrow = datetime.now(UTC) + timedelta(days=1)
-        self._first_told_apart: tuple[int, str] | None = None
+    Each date comes with its place.
+    """
+    faults = {order: _count_faults([stamp.moment(order) for _, stamp in dates]) for order in ORDERS}
+    *by_day, by_year = ORDERS
+    if all(faults[order][0] > faults[by_year][0] for order in by_day):
+        return by_year, None
+    best = min(by_day, key=faults.__getitem__)
+    first = next(((place, stamp) for place, stamp in dates if len({*map(stamp.moment, by_day)}) > 1), None)
+    if first is None or len({faults[order] for order in by_day}) > 1:
+        return best, None
+    place, stamp = first
+    return best, Skip(place, f"day and month cannot be told apart; {stamp.text} and all other dates are read as {best}")
 
-    def add(self, stamp: MessageTime, line: int) -> None:
-        """Count a date, given the number of its line."""
-        moments = [stamp.moment(order) for order in ORDERS]
-        for order, moment in zip(ORDERS, moments, strict=True):
-            if moment is None or moment.year < FIRST_YEAR or moment > self._tomorrow:
-                self._faults[order][0] += 1
-            else:
-                self._faults[order][1] += moment < self._last[order]
-                self._last[order] = moment
-        if not self._first_told_apart and moments[0] != moments[1]:
-            self._first_told_apart = line, stamp.text
 
-    def choose(self) -> tuple[Order, Skip | None]:
-        """The order with the fewest impossible dates, then the fewest steps back in time; and a skip if two tie."""
-        *by_day, by_year = ORDERS
-        if all(self._faults[order][0] > self._faults[by_year][0] for order in by_day):
-            return by_year, None
-        best = min(by_day, key=self._faults.__getitem__)
-        if self._faults[by_day[0]] != self._faults[by_day[1]] or not self._first_told_apart:
-            return best, None
-        line, text = self._first_told_apart
-        doubt = f"day and month cannot be told apart; {text} and all other dates are read as {best}"
-        return best, Skip(f"line {line}", doubt)
+def _count_faults(moments: Sequence[datetime | None]) -> tuple[int, int]:
+    """How many dates are impossible, and how many others lie before the one that comes first in the file."""
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    possible = [moment for moment in moments if moment and moment.year >= FIRST_YEAR and moment <= tomorrow]
+    return len(moments) - len(possible), sum(later < earlier for earlier, later in pairwise(possible))
 
 
 def _read_messages(path: Source, skips: list[Skip]) -> Iterator[tuple[MessageTime, str, str, str]]:

@@ -4,7 +4,6 @@ memory/importers/README.md describes its fields. Memoir's exports are version 2,
 a checksum; see `memory.importers.generic.memoir_export`.
 """
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +20,6 @@ from memory.importers.reading.fields import (
     NO_DATE,
     ROLES,
     Fields,
-    is_truncated,
     parse_iso_moment,
     parse_moment,
     read_objects,
@@ -52,14 +50,10 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
 
 
 def _is_one_object(head: bytes) -> bool:
-    if not {("sessions",), ("memories",)}.isdisjoint(outline(head)):
-        return True
+    """Whether it has lists of sessions or memories, or more lines, of which the first ends within the object."""
     first, line_end, _ = head_text(head).lstrip().partition("\n")
-    try:
-        json.loads(first, strict=False)
-    except (ValueError, RecursionError) as fault:
-        return bool(line_end) and isinstance(fault, json.JSONDecodeError) and is_truncated(first, fault)
-    return False
+    has_lists = not {("sessions",), ("memories",)}.isdisjoint(outline(head))
+    return has_lists or (bool(line_end) and not first.rstrip().endswith("}"))
 
 
 def _read_lines(path: Source, skips: list[Skip]) -> Iterator[Record | None]:

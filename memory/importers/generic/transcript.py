@@ -86,8 +86,7 @@ def read(skips: list[Skip], path: Source) -> Iterator[Record | None]:
             turn = TurnDraft(speaker, cast.role_of(speaker), said, stamp.moment, stamp.text)
             yield from log.add(turn, line.place, may_pause=stamp.has_day)
         elif log.turns:
-            log.continue_turn(text)
-            yield from log.hand_over_full()
+            yield from log.continue_turn(text)
         elif title:
             log.begin(replace(log.session or SessionDraft(()), title=title), log.place if log.session else line.place)
         else:

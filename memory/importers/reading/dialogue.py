@@ -100,25 +100,17 @@ class ChatLog:
         if self.session is None:
             self.begin(SessionDraft((), turn.said_at, turn.said_text, turn.external_id), place)
         self.last = turn.said_at or self.last
-        self.start_turn(turn, place)
-        yield from self.hand_over_full()
-
-    def start_turn(self, turn: TurnDraft, place: str) -> None:
-        """Begin a turn with its first line."""
         self.turns.append((turn, place, []))
-        self.continue_turn(turn.text)
+        yield from self.continue_turn(turn.text)
 
-    def continue_turn(self, text: str) -> None:
-        """Add a line to the current turn."""
-        if text:
-            self.turns[-1][2].append(text)
-            self.size += len(text)
-
-    def hand_over_full(self) -> Iterator[SessionDraft]:
-        """Hand over the current session if it is full, and go on with its next part.
+    def continue_turn(self, text: str) -> Iterator[SessionDraft]:
+        """Add a line to the current turn; a session that is full is handed over, and goes on with its next part.
 
         The current turn moves to the next part, unless it fills a part all by itself.
         """
+        if text:
+            self.turns[-1][2].append(text)
+            self.size += len(text)
         if self.session is None or (len(self.turns) <= MAX_TURNS and self.size < MAX_CHARACTERS):
             return
         session, last = self.session, self.last

@@ -229,11 +229,10 @@ def read_objects(path: Source, skips: list[Skip]) -> Iterator[Fields]:
         try:
             value = json.loads(line.text, strict=False)
         except json.JSONDecodeError as fault:
-            if not line.ended and is_truncated(line.text, fault):
+            ends_early = fault.pos >= len(line.text.rstrip()) or fault.msg.startswith("Unterminated string")
+            if ends_early and not line.ended:
                 expected = f"expected the rest of an object after character {len(line.text):,}"
-                raise UnreadableFile(
-                    f"{path.name} ends unexpectedly in its last line, {line.number}: {expected}."
-                ) from fault
+                raise UnreadableFile(f"{path.name} ends unexpectedly in {line.place}: {expected}.") from fault
             skips.append(Skip(line.place, f"invalid JSON at character {fault.pos + 1:,}: {fault.msg}"))
         except (ValueError, RecursionError):
             skips.append(Skip(line.place, "invalid JSON: nested too deeply, or a number of too many digits"))
@@ -242,11 +241,6 @@ def read_objects(path: Source, skips: list[Skip]) -> Iterator[Fields]:
                 yield Fields(value, line.place, skips, is_line=True)
             else:
                 skips.append(Skip(line.place, f"expected an object, found {json_type(value)}"))
-
-
-def is_truncated(text: str, fault: json.JSONDecodeError) -> bool:
-    """Whether the only fault of the JSON is that it ends too early."""
-    return fault.pos >= len(text.rstrip()) or fault.msg.startswith("Unterminated string")
 
 
 def list_items(value: object, place: str, skips: list[Skip]) -> Iterator[tuple[Any, str]]:

@@ -31,7 +31,9 @@ STARTS = frozenset({"start_map", "start_array"})
 ENDS = frozenset({"end_map", "end_array"})
 
 HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
-ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+ESCAPE = re.compile(
+    rb"(?P<valid>\\(?:[^u]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
 LONGEST_ESCAPE = len(rb"\ud83c\udf0a")
 UNFINISHED_ESCAPE = re.compile(
     rb"(?<!\\)(?:\\\\)*(\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?|u[0-9a-fA-F]{0,3})?)\Z"
@@ -187,11 +189,6 @@ def _mend_escapes(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if b"\\" in data[-LONGEST_ESCAPE:] and (tail := UNFINISHED_ESCAPE.search(data)):
             data, rest = data[: tail.start(1)], tail[1]
         if data:
-            yield ESCAPE.sub(_mend, data) if HALF_PAIR.search(data) else data
+            yield ESCAPE.sub(lambda escape: escape["valid"] or rb"\ufffd", data) if HALF_PAIR.search(data) else data
     if rest:
         yield rest
-
-
-def _mend(escape: re.Match[bytes]) -> bytes:
-    text = escape[0]
-    return rb"\ufffd" if len(text) == 6 and HALF_PAIR.match(text) else text

@@ -52,14 +52,9 @@ Source = Path | Part
 class TextLine:
     """One line of a text file without its line break; `ended` is false for a last line that has none."""
 
-    number: int
+    place: str
     text: str
     ended: bool
-
-    @property
-    def place(self) -> str:
-        """Its place in reports."""
-        return f"line {self.number}"
 
 
 def find_encoding(head: bytes) -> tuple[str, int]:
@@ -134,7 +129,7 @@ def read_lines(path: Source, skips: list[Skip]) -> Iterator[TextLine]:
             skips.append(Skip(place, f"longer than {MAX_LINE_BYTES:,} bytes; skipped"))
         else:
             text = clean_text(line.decode(), place, skips).removesuffix("\n").removesuffix("\r")
-            yield TextLine(number, text, ended)
+            yield TextLine(place, text, ended)
         number, overlong = number + 1, False
         line.clear()
 
