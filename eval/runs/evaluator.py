@@ -244,11 +244,11 @@ def execute(
         for row, outcome in outcomes:
             if isinstance(outcome, HistoryCosts):
                 finished[row].add(outcome.history)
-                runs[row].append_costs(outcome)
+                runs[row].append(outcome)
                 continue
             if outcome.key not in answered[row]:
                 answered[row].add(outcome.key)
-                runs[row].append_sample(outcome)
+                runs[row].append(outcome)
                 done += 1
             watch(outcome.prediction.history_id, done, max(total * len(runs), done))
     if not stop.is_set():
