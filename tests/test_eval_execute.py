@@ -66,6 +66,12 @@ def order(**changes):
     return RunRequest("memoir", experiment=with_settings(Experiment(), ["reader=none"]), **changes)
 
 
+def stopped():
+    stop = threading.Event()
+    stop.set()
+    return stop
+
+
 def answers(run):
     return {s.probe.id: (s.prediction.found, s.prediction.answer, s.prediction.stores) for s in run.samples()}
 
@@ -198,7 +204,7 @@ def test_a_run_that_goes_on_elsewhere_is_left_alone(evaluator, embedder, data):
     asked = order(limit=2, data=data)
     with ExitStack() as elsewhere, pytest.raises(RunIsBusy):
         evaluator.run(asked, encoder=embedder, began=lambda runs, _: elsewhere.enter_context(runs[0].lock()))
-    (run,), _ = evaluator.start_together([asked])
+    run = evaluator.run(asked, encoder=embedder, stop=stopped())
     assert not run.samples()
     assert evaluator.run(asked, encoder=embedder).name == run.name
     assert run.is_done
@@ -237,11 +243,11 @@ class Deadly(str):
 def test_a_history_that_kills_its_worker_twice_is_named_and_the_others_are_replayed(evaluator, embedder, data):
     request = order(data=data, jobs=2)
     first, second = evaluator.histories(request)
-    (run,), total = evaluator.start_together([request])
+    run = evaluator.run(request, encoder=embedder, stop=stopped())
     deadly = replace(first, id="deadly", persona=replace(first.persona, description=Deadly("x")))
     playing = ([(run, request)], [deadly, second], evaluator.settings.cache_path)
     with pytest.raises(MemoirError, match="Not finished: deadly"):
-        execute(*playing, total, None, threading.Event(), lambda *progress: None)
+        execute(*playing, 2 * PROBES, None, threading.Event(), lambda *progress: None)
     assert not run.is_done
     assert len(run.samples()) == PROBES
     assert [costs.history for costs in run.costs()] == [second.id]
@@ -275,9 +281,7 @@ def test_a_stopped_run_of_two_workers_keeps_what_they_answered(evaluator, embedd
 
 
 def test_a_run_stopped_before_it_began_asks_nothing(evaluator, embedder, data):
-    stop = threading.Event()
-    stop.set()
-    run = evaluator.run(order(limit=2, data=data), stop=stop, encoder=embedder)
+    run = evaluator.run(order(limit=2, data=data), stop=stopped(), encoder=embedder)
     assert run.samples() == []
     assert not run.is_done
 

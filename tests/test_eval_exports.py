@@ -18,7 +18,7 @@ from memory.errors import MemoirError
 def run_of(folder, benchmark, *samples):
     run = Runs(folder).resume_or_create(Spec(benchmark, "/data", "c0ffee", "all", {"reader": "extractive"}, "code", {}))
     for sample in samples:
-        run.append_sample(sample)
+        run.append(sample)
     return run
 
 
@@ -108,7 +108,7 @@ def test_beams_answers_are_those_of_one_chat_in_the_order_of_its_questions(tmp_p
         "one": [{"question": "Where?", "llm_response": f"answer {n}"} for n in (0, 2)],
         "two": [{"question": "Where?", "llm_response": "answer 1"}],
     }
-    run.append_sample(replace(asked[0], prediction=replace(asked[0].prediction, history_id="other")))
+    run.append(replace(asked[0], prediction=replace(asked[0].prediction, history_id="other")))
     with pytest.raises(MemoirError, match="--only: h, other"):
         exports.write(run, tmp_path / "exported")
 

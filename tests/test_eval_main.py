@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -577,7 +578,9 @@ def test_a_key_is_in_no_file_of_a_run_and_no_output(command, evaluator, tmp_path
 def test_a_run_records_how_a_chat_model_reads_on_this_machine(evaluator, monkeypatch, on_cpu, settings, recorded):
     monkeypatch.setattr("eval.runs.evaluator.runs_on_cpu", lambda model: on_cpu)
     experiment = with_settings(evaluator.experiment, ["model=http://127.0.0.1:1/v1#tiny", *settings])
-    (run,), _ = evaluator.start_together([RunRequest("memoir", limit=1, experiment=experiment, afresh=True)])
+    stopped = threading.Event()
+    stopped.set()
+    run = evaluator.run(RunRequest("memoir", limit=1, experiment=experiment, afresh=True), stop=stopped)
     assert (run.spec.settings["method"], run.spec.settings["check"]) == recorded
     run.delete()
 

@@ -81,8 +81,10 @@ def test_the_rows_that_need_nothing_are_run_and_the_others_named(one_table, caps
 @pytest.mark.slow
 def test_rows_that_store_the_same_are_run_together_and_come_in_their_order(one_table, monkeypatch):
     evaluator, together = Evaluator(EvalSettings(home=one_table / "home")), []
-    real = evaluator.start_together
-    monkeypatch.setattr(evaluator, "start_together", lambda requests: together.append(len(requests)) or real(requests))
+    real = evaluator.run_together
+    monkeypatch.setattr(
+        evaluator, "run_together", lambda requests, **how: together.append(len(requests)) or real(requests, **how)
+    )
     ((_, reports),) = tables_of(evaluator)
     assert together == [2, 1]
     assert list(reports) == ["words", "meaning", "summaries, words"]

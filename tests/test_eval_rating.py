@@ -33,7 +33,7 @@ def make_run(home, name, answers, benchmark="madial-bench", shown=(MEMORY, LEFT_
     for number, answer in enumerate(answers):
         gold = Gold((f"Oh no, the scarf of your aunt {number}!",))
         probe = Probe(f"q{number}", f"It is gone for good {number}.", DAY, gold, dialogue=(BEFORE,))
-        run.append_sample(Sample(probe, Prediction(probe.id, f"h{number % 2}", {}, (), answer=answer, shown=shown)))
+        run.append(Sample(probe, Prediction(probe.id, f"h{number % 2}", {}, (), answer=answer, shown=shown)))
     run.mark_done()
     return run
 

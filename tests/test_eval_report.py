@@ -57,10 +57,10 @@ def runs(tmp_path):
 def kept(runs, samples=SAMPLES, spec=SPEC, *, costs=True, done=True):
     run = runs.resume_or_create(spec, afresh=True)
     for sample in samples:
-        run.append_sample(sample)
+        run.append(sample)
     if costs:
         skips = (("a", "no date"), ("b", "no date"), ("c", "empty"))
-        run.append_costs(HistoryCosts("h", Costs(2.0, 100, 110, 1.0, len(samples)), 4.0, 90, 20, 5.0, skips))
+        run.append(HistoryCosts("h", Costs(2.0, 100, 110, 1.0, len(samples)), 4.0, 90, 20, 5.0, skips))
     if done:
         run.mark_done()
     return run

@@ -100,7 +100,7 @@ SPEC = Spec("beam", "/data", "c0ffee", "all", {"reader": "extractive"}, "code", 
 def run_of(folder, *verdicts):
     run = Runs(folder).resume_or_create(SPEC)
     for n, verdict in enumerate(verdicts):
-        run.append_sample(Sample(replace(POINTS, id=str(n)), replace(PREDICTION, probe_id=str(n)), verdict))
+        run.append(Sample(replace(POINTS, id=str(n)), replace(PREDICTION, probe_id=str(n)), verdict))
     return run
 
 

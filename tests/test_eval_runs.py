@@ -36,9 +36,9 @@ def named(probe_id):
 
 def test_what_was_kept_is_read_back_whole(runs):
     run = runs.resume_or_create(SPEC)
-    run.append_sample(SAMPLE)
+    run.append(SAMPLE)
     costs = HistoryCosts("life", Costs(1.0, 5), 0.5, 10, 3, 2.0, (("line 3", "no date"),))
-    run.append_costs(costs)
+    run.append(costs)
     again = runs.get(run.name)
     assert again.samples() == [SAMPLE]
     assert again.costs() == [costs]
@@ -48,7 +48,7 @@ def test_what_was_kept_is_read_back_whole(runs):
 def test_costs_are_read_under_the_name_that_cached_embeddings_had_before(runs):
     run = runs.resume_or_create(SPEC)
     costs = HistoryCosts("life", Costs(), 0.5, 10, 3, 2.0)
-    run.append_costs(costs)
+    run.append(costs)
     file = run.folder / "costs.jsonl"
     file.write_text(file.read_text().replace('"cached":3', '"found":3'))
     assert '"cached"' not in file.read_text()
@@ -69,7 +69,7 @@ def test_an_unfinished_run_of_the_same_spec_goes_on(runs):
 )  # fmt: skip
 def test_anything_that_can_change_a_figure_begins_a_new_run(runs, change):
     first = runs.resume_or_create(SPEC)
-    first.append_sample(SAMPLE)
+    first.append(SAMPLE)
     second = runs.resume_or_create(replace(SPEC, **change))
     assert second.name != first.name
     assert second.samples() == []
@@ -83,14 +83,14 @@ def test_a_finished_run_is_not_gone_on_with(runs):
 
 def test_half_a_line_is_left_out_and_cut_off_when_it_goes_on(runs):
     run = runs.resume_or_create(SPEC)
-    run.append_sample(SAMPLE)
+    run.append(SAMPLE)
     path = run.folder / "predictions.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"probe": {"id": "q2", "que')
     assert run.samples() == [SAMPLE]
     going_on = runs.resume_or_create(SPEC)
     assert path.read_bytes() == whole
-    going_on.append_sample(named("q2"))
+    going_on.append(named("q2"))
     assert [s.probe.id for s in going_on.samples()] == ["q1", "q2"]
 
 
@@ -103,15 +103,15 @@ def test_a_line_of_another_version_is_an_error_that_names_it(runs):
 
 def test_a_judges_verdict_takes_the_place_of_the_rules(runs):
     run = runs.resume_or_create(SPEC)
-    run.append_sample(SAMPLE)
+    run.append(SAMPLE)
     run.save_verdicts({"q1": Verdict("wrong", "a-model", "no")})
     assert run.samples()[0].verdict == Verdict("wrong", "a-model", "no")
 
 
 def test_a_judges_verdict_is_of_one_historys_probe_where_two_have_a_probe_of_that_id(runs):
     run = runs.resume_or_create(SPEC)
-    run.append_sample(SAMPLE)
-    run.append_sample(replace(SAMPLE, prediction=replace(PREDICTION, history_id="other")))
+    run.append(SAMPLE)
+    run.append(replace(SAMPLE, prediction=replace(PREDICTION, history_id="other")))
     judged = {("life", "q1"): Verdict("right", "a-model"), ("other", "q1"): Verdict("wrong", "a-model")}
     run.save_verdicts(judged)
     assert {(s.prediction.history_id, s.probe.id): s.verdict for s in run.samples()} == judged
@@ -168,7 +168,7 @@ def test_a_run_is_of_the_package_with_the_default_encoder():
 
 def test_only_what_can_be_read_is_left_out_without_words(runs):
     run = runs.resume_or_create(SPEC)
-    run.append_sample(SAMPLE)
+    run.append(SAMPLE)
     (bare,) = run.samples(words=False)
     assert bare == replace(SAMPLE, prediction=replace(PREDICTION, shown=(), trace=()))
     assert run.answered() == {("life", "q1")}

@@ -335,7 +335,7 @@ def test_the_table_has_the_versions_of_packages_that_systems_need_beside_memoirs
     def run_of(system, brought):
         spec = Spec("memoir", "", "c0ffee", "all", {"system": system, "reader": "none"}, "code", versions() | brought)
         run = Runs(tmp_path).resume_or_create(spec)
-        run.append_sample(Sample(PROBES[0], Prediction(PROBES[0].id, "life", {}, ())))
+        run.append(Sample(PROBES[0], Prediction(PROBES[0].id, "life", {}, ())))
         return run
 
     _, rows, _ = side_by_side({"bm25": run_of("bm25", {}), "mem0": run_of("mem0", {"mem0ai": "2.0.1"})})

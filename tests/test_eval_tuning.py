@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -94,11 +95,13 @@ def test_our_own_conversations_are_split_by_folder(tmp_path):
     assert evaluator.path_of(RunRequest("conversations")) == OWN_FILES["conversations"]
 
 
-def test_a_run_of_one_half_says_so(tmp_path):
-    evaluator = Evaluator(EvalSettings(home=tmp_path, data=None))
-    (run,), total = evaluator.start_together([RunRequest("memoir", half="reporting", limit=70)])
+def test_a_run_of_one_half_says_so(tmp_path, embedder):
+    evaluator, stopped, totals = Evaluator(EvalSettings(home=tmp_path, data=None)), threading.Event(), []
+    stopped.set()
+    asking = {"stop": stopped, "encoder": embedder, "began": lambda runs, total: totals.append(total)}
+    run = evaluator.run(RunRequest("memoir", half="reporting", limit=70), **asking)
     assert run.spec.portion == "the first 70 of the reporting half"
-    assert total == 56  # Ines's
+    assert totals == [56]  # Ines's
 
 
 def test_the_table_of_results_can_be_of_one_half(tmp_path, monkeypatch):

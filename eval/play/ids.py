@@ -140,15 +140,6 @@ def _stored(
         yield f"memory {m.text[:40]!r}", (m.external_id,), f"{m.text} {m.key} {m.event_text}"
 
 
-def check_hits(hits: Sequence[Hit], asked_at: datetime) -> None:
-    """Check that nothing said after a probe was found for it; raises `MemoirError` if something was."""
-    for hit in hits:
-        if hit.memory.said_at is not None and hit.memory.said_at > asked_at:
-            raise MemoirError(
-                f"memory {hit.memory.id} was said {hit.memory.said_at}, after it was asked for ({asked_at})"
-            )
-
-
 # --- predictions
 
 RANKED = 50

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from eval.play.ids import BenchmarkIds, check_hits, check_stored, hide_persona, make_prediction, sort_by_time_and_digest
+from eval.play.ids import BenchmarkIds, check_stored, hide_persona, make_prediction, sort_by_time_and_digest
 from eval.play.models import Models, read_time_range
-from eval.play.searchers import WHOLE, ExperimentSearcher, SystemSearcher, to_sessions
+from eval.play.searchers import WHOLE, ExperimentSearcher, SystemMemory
 from eval.play.session_rewriter import SessionRewriter
 from eval.play.simulation.choices import dont_know, show
 from eval.play.systems.contract import MEMOIR, MeteredChat
@@ -49,19 +49,17 @@ class MemoryUnderTest:
     costs: Costs = field(default_factory=Costs)
 
     def __post_init__(self) -> None:
-        self._rewriter = SessionRewriter(self.experiment, self.history.sessions)
         self._is_learned = True
-        self._golds = tuple(probe.gold for probe in self.history.probes)
+        self.start_part(self.history, self.history)
         self._bank = Bank(self.home / "bank.db")
         self._persona = self._bank.create_persona(hide_persona(self.history.persona))
         self._ids = BenchmarkIds(self.history, self._bank, self._persona.id)
-        of_bank = (self._bank, self.models.embedder, self.experiment)
-        self._chat = MeteredChat(self.models.chat, self.costs)
-        if (name := self.experiment.system) == MEMOIR or self.experiment.found_by:
-            self._searcher = ExperimentSearcher(*of_bank)
-        else:
-            system = open_system(name, self.home / "system", self.models.embedder, self._chat)
-            self._searcher = SystemSearcher(*of_bank, system, self._chat)
+        self._chat, embedder = MeteredChat(self.models.chat, self.costs), self.models.embedder
+        self._system: SystemMemory | None = None
+        if self.experiment.system != MEMOIR and not self.experiment.found_by:
+            system = open_system(self.experiment.system, self.home / "system", embedder, self._chat)
+            self._system = SystemMemory(system, self._bank, embedder, self._chat)
+        self._searcher = ExperimentSearcher(self._bank, embedder, self.experiment, self._system)
         self.ask_as(self.experiment, self.costs)
 
     def ask_as(self, experiment: Experiment, costs: Costs) -> None:
@@ -106,11 +104,10 @@ class MemoryUnderTest:
         stored = self._bank.remember(self._persona.id, drafts)
         if facts:
             stored += self._bank.add_memories(self._persona.id, facts)
-        if isinstance(self._searcher, SystemSearcher):
+        if self._system:
             # Another system is timed alone: beside it, the bank only says which turns it found.
             started = time.perf_counter()
-            for session in to_sessions(drafts, facts):
-                self._searcher.system.remember(session)
+            self._system.remember(drafts, facts)
         self.costs.import_s += time.perf_counter() - started
         self.costs.turns += stored.turns
         self.costs.memories += stored.memories
@@ -123,7 +120,7 @@ class MemoryUnderTest:
     def _embed(self) -> None:
         """Embed what was stored and will be searched, unless another system does so itself, and see how large it is."""
         folder = self.home / "system"
-        if not isinstance(self._searcher, SystemSearcher) and not self.experiment.found_by:
+        if not self._system and not self.experiment.found_by:
             folder, started = self.home, time.perf_counter()
             embed_all(self._bank, self.models.embedder, self._persona.id)
             self.costs.embed_s += time.perf_counter() - started
@@ -137,8 +134,8 @@ class MemoryUnderTest:
         if self._is_learned:
             return
         self._is_learned, tried = True, self.experiment
-        if isinstance(self._searcher, SystemSearcher):
-            self._searcher.read_bank(self._persona.id)
+        if self._system:
+            self._system.read_bank(self._persona.id)
         if (tried.system, tried.granularity, tried.remembered) != (MEMOIR, "turn", "both"):
             return
         started, engine = time.perf_counter(), tried.pipeline.learner
@@ -192,15 +189,18 @@ class MemoryUnderTest:
         times = self._evidence_times(probe.gold) if self.experiment.times == "oracle" else None
         if self.experiment.times == "model":
             times, line = read_time_range(probe.question, probe.asked_at, self.models.chat)
-        message, assistant, own = self._message(probe, times), self._assistant, None
-        if isinstance(self._searcher, SystemSearcher):
-            own = self._searcher.answer(message.with_choices or message.text, message.as_of)
+        message, assistant = self._message(probe, times), self._assistant
+        is_wanted = self.experiment.answered_by == "system" and self.experiment.pipeline.reader != "none"
+        asked = message.with_choices or message.text
+        own = self._system.answer(asked, message.as_of) if self._system and is_wanted else None
         if own is not None:
             services = assistant.services
             assistant = Assistant(replace(services, settings=replace(services.settings, reader="none")))
         answer = assistant.ask(message)
         seconds = time.perf_counter() - started
-        check_hits(answer.hits, probe.asked_at)
+        for memory in (hit.memory for hit in answer.hits):
+            if memory.said_at is not None and memory.said_at > (by := probe.asked_at):
+                raise MemoirError(f"memory {memory.id} was said {memory.said_at}, after it was asked for ({by})")
         if answer.reading.unreachable:
             raise ModelFailed(
                 f"{answer.reading.notice} Earlier answers are kept; run the same command again to continue"

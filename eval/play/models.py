@@ -33,6 +33,7 @@ from graph.models.json_replies import StrictReply, UnusableReply, ask_for_json, 
 from graph.models.registry import chat_model_or_none
 from graph.state import TraceLine
 from graph.understanding.classifier import Classifier
+from memory import read_table
 from memory.dates.expressions import TimeExpression
 from memory.embedding.embedder import ENCODING, Embedder, Encoder, Vectors
 from memory.errors import MemoirError
@@ -100,13 +101,7 @@ class CachedEmbedder(Embedder):
 
 # --- times
 
-# The form has "D" where an example would have a date, which a small model copies, whatever the question.
-INSTRUCTION = """\
-From which day to which day happened what the question asks about? Count back from the day on which it is asked. If it
-names no time, both days are null.
-
-Reply with JSON only: {"first": D, "last": D}. A day D is written as YYYY-MM-DD."""
-
+INSTRUCTION: str = read_table(__file__)["times"]
 REPLY_TOKENS = 64
 MIDNIGHT = datetime.min.time()
 

@@ -46,27 +46,22 @@ def replay(task: Replay, experiments: Sequence[Experiment], models: Models) -> I
     with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
         for number, probes in task.probes.items():
             seconds, texts, cached = embedder.seconds, embedder.texts, embedder.cached
-            started, costs = time.perf_counter(), Costs()
+            started, costs, experiment = time.perf_counter(), Costs(), experiments[number]
             if task.history.is_simulated:
-                samples = _simulate(replace(task.history, probes=probes), experiments[number], models, costs)
+                # Only the simulator replays under other names; elsewhere the probes would keep the old ones.
+                played = rename(replace(task.history, probes=probes), experiment.simulation.names, experiment.seed)
+                with tempfile.TemporaryDirectory(dir=home) as own:
+                    fresh = MemoryUnderTest(Path(own), played, experiment, models, costs)
+                    answered = simulate(played, fresh, experiment.simulation, experiment.seed)
+                    yield from ((number, _sample(probe, prediction, embedder)) for probe, prediction in answered)
             else:
                 if memory is None:
-                    memory = _store(Path(home), task.history, experiments[number], models, costs)
-                memory.ask_as(experiments[number], costs)
-                samples = (_sample(probe, memory.ask(probe), embedder) for probe in probes)
-            yield from ((number, sample) for sample in samples)
+                    memory = _store(Path(home), task.history, experiment, models, costs)
+                memory.ask_as(experiment, costs)
+                yield from ((number, _sample(probe, memory.ask(probe), embedder)) for probe in probes)
             spent = embedder.seconds - seconds, embedder.texts - texts, embedder.cached - cached
             skips = tuple((skip.place, skip.reason) for skip in task.history.skips)
             yield number, HistoryCosts(task.history.id, costs, *spent, time.perf_counter() - started, skips)
-
-
-def _simulate(history: History, experiment: Experiment, models: Models, costs: Costs) -> Iterator[Sample]:
-    with tempfile.TemporaryDirectory(prefix="memoir-replay-") as home:
-        # Only the simulator replays under other names; elsewhere the probes would keep the old ones.
-        played = rename(history, experiment.simulation.names, experiment.seed)
-        memory = MemoryUnderTest(Path(home), played, experiment, models, costs)
-        for probe, prediction in simulate(played, memory, experiment.simulation, experiment.seed):
-            yield _sample(probe, prediction, models.embedder)
 
 
 def count_asked(history: History, experiment: Experiment) -> int:

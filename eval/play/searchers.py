@@ -8,7 +8,7 @@ what retrieval contributes: "nothing" is the reader alone, "oracle" is retrieval
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from eval.metrics.answers import contains, f1
@@ -39,12 +39,15 @@ class ExperimentSearcher(Searcher):
     """Finds what an experiment gives the reader; another `experiment` may be set before each question.
 
     Set for each are which memories it names (`is_named`), its evidence, the candidates in a setting of the benchmark or
-    what another run read, and the `query` to search for in its place, if that is not empty.
+    what another run read, and the `query` to search for in its place, if that is not empty. Where another memory
+    `system` is tested, that finds them.
     """
 
-    def __init__(self, bank: Bank, embedder: Embedder, experiment: Experiment) -> None:
+    def __init__(
+        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: "SystemMemory | None" = None
+    ) -> None:
         super().__init__(bank, embedder)
-        self.experiment = experiment
+        self.experiment, self.system = experiment, system
         self.is_named: Callable[[Memory], bool] = lambda memory: False
         self.query = ""
 
@@ -56,17 +59,13 @@ class ExperimentSearcher(Searcher):
         settings: SearchSettings | None = None,
         subject: Subject | None = None,
     ) -> tuple[Hit, ...]:
-        """What the experiment gives the reader of what was known by `as_of`."""
-        if self.experiment.given == "nothing" or not views:
+        """What the memory finds, adjusted or without the evidence ("wrong"), or a fixed selection of what was known."""
+        given, settings, subject = self.experiment.given, settings or SearchSettings(), subject or Subject()
+        if given == "nothing" or not views:
             return ()
         views = self.views([self.query]) if self.query else views
-        return self.find(persona_id, views, as_of, settings or SearchSettings(), subject or Subject())
-
-    def find(
-        self, persona_id: int, views: Sequence[View], as_of: datetime, settings: SearchSettings, subject: Subject
-    ) -> tuple[Hit, ...]:
-        """What the memory finds, adjusted or without the evidence ("wrong"), or a fixed selection of what was known."""
-        given = self.experiment.given
+        if self.system:
+            return self.system.find(views[0], as_of, settings.k)
         if given not in ("memory", "wrong"):
             return self._select(persona_id, views, as_of)
         if self.experiment.words == "spaces":
@@ -145,30 +144,32 @@ def _best(hits: Sequence[Hit], k: int) -> tuple[Hit, ...]:
 # --- other memory systems
 
 
-def to_sessions(drafts: Iterable[SessionDraft], facts: Iterable[MemoryDraft]) -> list[Session]:
-    """What a system is told, in the order of time, first what has none; what nobody said is a session of one turn."""
-    sessions = []
-    for draft in drafts:
-        turns = (Turn(t.external_id, t.speaker, t.text, t.said_at or draft.started_at) for t in draft.turns)
-        sessions.append(Session(draft.external_id, draft.started_at, tuple(turns)))
-    for fact in facts:
-        moment = fact.said_at or (fact.event.start if fact.event else None)
-        sessions.append(Session(fact.external_id, moment, (Turn(fact.external_id, fact.speaker, fact.text, moment),)))
-    return sorted(sessions, key=lambda session: session.started_at or UNDATED)
+@dataclass
+class SystemMemory:
+    """Another memory system beside a bank, which only says what it found; it may ask `chat`, which counts the costs."""
 
+    system: MemorySystem
+    bank: Bank
+    embedder: Embedder
+    chat: MeteredChat
+    _told_in: dict[str, list[Memory]] = field(default_factory=dict)
+    """What the bank holds, by the ids that the system was given; a long turn is several memories."""
 
-class SystemSearcher(ExperimentSearcher):
-    """Searches with a system, whose order and scores its hits keep; "dense" is their cosine, which the reader uses."""
-
-    def __init__(
-        self, bank: Bank, embedder: Embedder, experiment: Experiment, system: MemorySystem, chat: MeteredChat
-    ) -> None:
-        super().__init__(bank, embedder, experiment)
-        self.system, self.chat = system, chat
-        self._told_in: dict[str, list[Memory]] = {}
+    def remember(self, drafts: Iterable[SessionDraft], facts: Iterable[MemoryDraft]) -> None:
+        """Tell the system, in the order of time, first what has none; what nobody said is a session of one turn."""
+        sessions = []
+        for draft in drafts:
+            turns = (Turn(t.external_id, t.speaker, t.text, t.said_at or draft.started_at) for t in draft.turns)
+            sessions.append(Session(draft.external_id, draft.started_at, tuple(turns)))
+        for fact in facts:
+            moment = fact.said_at or (fact.event.start if fact.event else None)
+            turn = Turn(fact.external_id, fact.speaker, fact.text, moment)
+            sessions.append(Session(fact.external_id, moment, (turn,)))
+        for session in sorted(sessions, key=lambda session: session.started_at or UNDATED):
+            self.system.remember(session)
 
     def read_bank(self, persona_id: int) -> None:
-        """Read what the bank holds, by the ids that the system was given; a long turn is several memories."""
+        """Read what the bank holds."""
         memories = {memory.id: memory for memory in self.bank.memories(persona_id)}
         said = sorted(number for number, memory in memories.items() if memory.store == "dialogue")
         origins = self.bank.origins(persona_id, said)
@@ -177,29 +178,29 @@ class SystemSearcher(ExperimentSearcher):
             if name := origins[number][0].external_id if number in origins else memory.external_id:
                 self._told_in.setdefault(name, []).append(memory)
 
-    def find(
-        self, persona_id: int, views: Sequence[View], as_of: datetime, settings: SearchSettings, subject: Subject
-    ) -> tuple[Hit, ...]:
-        """What the system finds of what was known; the best `k` are read, the others are ranked."""
+    def find(self, question: View, as_of: datetime, k: int) -> tuple[Hit, ...]:
+        """What the system finds of what was known, in its order and with its scores; the best k are read.
+
+        Their score "dense" is their cosine to the question, which the reader uses.
+        """
         known = {
             turn: memories
             for turn, memories in self._told_in.items()
             if memories[0].said_at is None or memories[0].said_at <= as_of
         }
         scores: dict[int, tuple[Memory, float]] = {}
-        for found in self.system.search(views[0].text, as_of, DEPTH):
+        for found in self.system.search(question.text, as_of, DEPTH):
             for memory in self._told(found, known):
                 scores.setdefault(memory.id, (memory, found.score))
-        most, hits = settings.k, [Hit(memory, score, {}) for memory, score in scores.values()]
-        near = self.embedder.encode_document([hit.memory.key for hit in hits[:most]]) @ views[0].vector
-        read = [replace(h, scores={"dense": round(float(c), 4)}) for h, c in zip(hits[:most], near, strict=True)]
-        return (*read, *(replace(h, dropped="rank", why=f"not among the {most} best") for h in hits[most:]))
+        hits = [Hit(memory, score, {}) for memory, score in scores.values()]
+        near = self.embedder.encode_document([hit.memory.key for hit in hits[:k]]) @ question.vector
+        read = [replace(h, scores={"dense": round(float(c), 4)}) for h, c in zip(hits[:k], near, strict=True)]
+        return (*read, *(replace(h, dropped="rank", why=f"not among the {k} best") for h in hits[k:]))
 
     def answer(self, question: str, as_of: datetime) -> str | None:
-        """The system's own answer, where the experiment asks for it and there is one."""
-        is_wanted = self.experiment.answered_by == "system" and self.experiment.pipeline.reader != "none"
+        """The system's own answer, if it gives any."""
         answer: Callable[[str, datetime], str | None] | None = getattr(self.system, "answer", None)
-        return answer(question, as_of) if is_wanted and answer else None
+        return answer(question, as_of) if answer else None
 
     def _told(self, found: Found, known: Mapping[str, Sequence[Memory]]) -> list[Memory]:
         """The memories that a text comes from, by the ids of its turns or else by its words."""

@@ -85,7 +85,7 @@ class Evaluator:
     def histories(self, request: RunRequest) -> Iterator[History]:
         """Read the histories of a request, or pool them into one; with what a run found, the probes that it asked.
 
-        Raises `NoData` and `MemoirError` as `start_together` does.
+        Raises `NoData` if the files were not found and `MemoirError` if there is nothing to ask.
         """
         benchmark, path = benchmarks.find(request.benchmark), self.path_of(request)
         read = partial(_read, benchmark, request, path)
@@ -95,32 +95,6 @@ class Evaluator:
         asked = memories_read(folder)
         left = (replace(each, probes=tuple(p for p in each.probes if (each.id, p.id) in asked)) for each in played)
         return (history for history in left if history.probes)
-
-    def start_together(self, requests: Sequence[RunRequest]) -> tuple[list[Run], int]:
-        """Start requests that differ in ranking and reading only; returns their runs, and the probes of each.
-
-        A run is created, or found if it is unfinished; nothing is asked yet. Raises `NoData` if the files were not
-        found and `MemoirError` if there is nothing to ask.
-        """
-        first = requests[0]
-        if first.engine == "ray":
-            require_ray()
-        benchmark, path = benchmarks.find(first.benchmark), self.path_of(first)
-        total = sum(count_asked(history, first.experiment) for history in self.histories(first))
-        data = checksum(path)
-        specs = (
-            Spec(
-                benchmark.name,
-                str(path),
-                data,
-                request.portion,
-                _recorded_settings(request.experiment),
-                code_version(),
-                versions() | registry.versions(request.experiment.system),
-            )
-            for request in requests
-        )
-        return [self.runs.resume_or_create(spec, afresh=first.afresh) for spec in specs], total
 
     def run(self, request: RunRequest, **how: Any) -> Run:  # noqa: ANN401  # as `run_together` takes it
         """Run one request; returns its run, finished unless stopped."""
@@ -139,14 +113,24 @@ class Evaluator:
 
         Each history is read and stored once and then asked by every request (`Experiment.storing` is equal). `began`
         is called with the runs and the probes of each, `stop` is checked between probes and `watch` called after each.
-        With an `encoder`, a loaded embedding model, everything runs in this process. Raises `RunIsBusy` if another
-        process is working on the same run.
+        With an `encoder`, a loaded embedding model, everything runs in this process. Raises `NoData` and `MemoirError`
+        as `histories` does, and `RunIsBusy` if another process is working on the same run.
         """
-        requests = [replace(each, experiment=resolved(each.experiment)) for each in requests]
-        runs, total = self.start_together(requests)
+        first, requests = requests[0], [replace(each, experiment=resolved(each.experiment)) for each in requests]
+        if first.engine == "ray":
+            require_ray()
+        total = sum(count_asked(history, first.experiment) for history in self.histories(first))
+        path = self.path_of(first)
+        data = checksum(path)
+        rows: dict[str, tuple[Run, RunRequest]] = {}
+        runs = []
+        for request in requests:
+            experiment = request.experiment
+            settings, packages = _recorded_settings(experiment), versions() | registry.versions(experiment.system)
+            spec = Spec(request.benchmark, str(path), data, request.portion, settings, code_version(), packages)
+            runs.append(self.runs.resume_or_create(spec, afresh=request.afresh))
+            rows[runs[-1].name] = runs[-1], request
         began(runs, total)
-        first, rows = requests[0], dict(zip((run.name for run in runs), zip(runs, requests, strict=True), strict=True))
-        histories = self.histories(first)
         with ExitStack() as stack:
             for run, _ in rows.values():
                 stack.enter_context(run.lock())
@@ -154,7 +138,7 @@ class Evaluator:
             if first.cold:
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="memoir-cold-"))
                 cache = Path(folder) / "embeddings.db"
-            execute(list(rows.values()), histories, cache, total, encoder, stop or Event(), watch)
+            execute(list(rows.values()), self.histories(first), cache, total, encoder, stop or Event(), watch)
         return runs
 
     def run_rows(self, rows: Mapping[str, RunRequest], watch: Watch) -> dict[str, Run]:
@@ -244,11 +228,11 @@ def execute(
         for row, outcome in outcomes:
             if isinstance(outcome, HistoryCosts):
                 finished[row].add(outcome.history)
-                runs[row].append_costs(outcome)
+                runs[row].append(outcome)
                 continue
             if outcome.key not in answered[row]:
                 answered[row].add(outcome.key)
-                runs[row].append_sample(outcome)
+                runs[row].append(outcome)
                 done += 1
             watch(outcome.prediction.history_id, done, max(total * len(runs), done))
     if not stop.is_set():
@@ -263,7 +247,7 @@ def with_label(watch: Watch, label: str) -> Watch:
 
 def _recorded_settings(experiment: Experiment) -> dict[str, Any]:
     """The settings of a run, with the weights in the classifier's folder, since that may be trained again."""
-    settings = resolved(experiment).settings
+    settings = experiment.settings
     if experiment.trained_classifier:
         folder = Path(experiment.trained_classifier)
         read_record(folder)

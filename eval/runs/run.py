@@ -84,7 +84,7 @@ class HistoryCosts:
     skips: tuple[tuple[str, str], ...] = ()
 
 
-_SPEC, _COSTS = TypeAdapter(Spec), TypeAdapter(HistoryCosts)
+_COSTS = TypeAdapter(HistoryCosts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +132,14 @@ class Run:
         """The costs of the finished histories."""
         return list(self._lines("costs.jsonl", _COSTS))
 
-    def append_sample(self, sample: Sample) -> None:
-        """Append a sample; it survives a kill of this process from then on."""
-        self._append("predictions.jsonl", _SAMPLE.dump_json(sample))
-
-    def append_costs(self, costs: HistoryCosts) -> None:
-        """Append the costs of a history that is finished."""
-        self._append("costs.jsonl", _COSTS.dump_json(costs))
+    def append(self, outcome: Sample | HistoryCosts) -> None:
+        """Append a sample, or the costs of a finished history; from then on it survives a kill of this process."""
+        if isinstance(outcome, Sample):
+            name, line = "predictions.jsonl", _SAMPLE.dump_json(outcome)
+        else:
+            name, line = "costs.jsonl", _COSTS.dump_json(outcome)
+        with (self.folder / name).open("ab") as file:
+            file.write(line + b"\n")
 
     def save_verdicts(self, verdicts: Mapping[ProbeKey, Verdict] | Mapping[str, Verdict]) -> None:
         """Replace all verdicts by these: of a history's probe, or of every probe with an id."""
@@ -172,10 +173,6 @@ class Run:
             (self.folder / "run.json").unlink(missing_ok=True)
         shutil.rmtree(self.folder)
 
-    def _append(self, name: str, line: bytes) -> None:
-        with (self.folder / name).open("ab") as file:
-            file.write(line + b"\n")
-
     def _lines(self, name: str, adapter: TypeAdapter[Line]) -> Iterator[Line]:
         path = self.folder / name
         if not path.exists():
@@ -191,6 +188,9 @@ class Run:
                         f"{path}, line {number}: {fault.errors()[0]['msg']}. Another version wrote it, or it was "
                         f"edited. Nothing was changed; delete the run with `python -m eval delete {self.name}`."
                     ) from fault
+
+
+_RUN = TypeAdapter(Run)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -269,10 +269,8 @@ class Runs:
 
 def _read(folder: Path) -> Run:
     try:
-        record = json.loads((folder / "run.json").read_text("utf-8"))
-        spec = _SPEC.validate_python(record["spec"])
-        return Run(folder, spec, datetime.fromisoformat(record["created"]), str(record["machine"]))
-    except (OSError, ValueError, KeyError, TypeError) as fault:
+        return _RUN.validate_python(json.loads((folder / "run.json").read_text("utf-8")) | {"folder": folder})
+    except (OSError, ValueError, TypeError) as fault:
         raise UnknownRun(f"{folder / 'run.json'} cannot be read: {fault}") from fault
 
 
