@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from eval.__main__ import main
 from eval.benchmarks.longmemeval.adapter import load
 from eval.benchmarks.longmemeval.generation import recipe
-from eval.benchmarks.longmemeval.generation.recipe import ONTOLOGY, _digest, draw_attribute
+from eval.benchmarks.longmemeval.generation.recipe import ONTOLOGY, draw_attribute
 from eval.benchmarks.longmemeval.generation.sessions import KINDS, parse_day, read_days
+from eval.benchmarks.reading import short_digest
 from eval.making.generation import LeftOut, read_prompts
 from support.author import Author
 from support.chat_server import Broken, ChatServer
@@ -408,7 +409,7 @@ def test_the_ontology_has_the_papers_categories_and_number_of_attributes():
         "belongings",
     }
     assert {draw_attribute(3, number) for number in range(1, 165)} == set(ONTOLOGY)
-    assert len({_digest(category, name) for category, _, name in ONTOLOGY}) == 164
+    assert len({short_digest(category, name) for category, _, name in ONTOLOGY}) == 164
     assert draw_attribute(3, 7) == draw_attribute(3, 7) != draw_attribute(4, 7)
 
 

@@ -167,13 +167,11 @@ def standard_scores(rankings: Sequence[Ranking], ks: Sequence[int]) -> list[dict
 
 def recall_any(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     """1 if anything relevant is among the first k, else 0 (LongMemEval, Wu et al. 2025; Success@k elsewhere)."""
-    check_arguments(relevant, k)
     return float(not set(relevant).isdisjoint(ranking[:k]))
 
 
 def recall_all(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     """1 if everything relevant is among the first k, else 0 (LongMemEval, Wu et al. 2025); 0 where R > k."""
-    check_arguments(relevant, k)
     return float(set(relevant) <= set(ranking[:k]))
 
 
@@ -183,12 +181,5 @@ def average_precision(ranking: Sequence[str], relevant: Set[str], k: int) -> flo
     MADial-Bench's convention (He et al. 2025): a ranking that could not be better scores 1 at every k. The AP@k of
     trec_eval and ir-measures divides by R instead and cannot reach 1 where R > k, so it is not used.
     """
-    check_arguments(relevant, k)
     ranks = [rank for rank, found in enumerate(ranking[:k], start=1) if found in relevant]
     return sum(hits / rank for hits, rank in enumerate(ranks, start=1)) / min(len(relevant), k)
-
-
-def check_arguments(relevant: Set[str], k: int) -> None:
-    """Raise ValueError unless there is something relevant and k >= 1."""
-    if not relevant or k < 1:
-        raise ValueError(f"a ranking is scored against at least one relevant id and k >= 1, got {relevant!r}, k = {k}")

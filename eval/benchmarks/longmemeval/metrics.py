@@ -21,7 +21,7 @@ from typing import Any
 
 from pydantic import BaseModel, StrictBool, ValidationError
 
-from eval.metrics.evidence import Scores, check_arguments, new_units, recall_all, recall_any
+from eval.metrics.evidence import Scores, new_units, recall_all, recall_any
 from eval.types import Sample, Verdict
 from memory.errors import MemoirError
 
@@ -98,7 +98,6 @@ def ndcg_longmemeval(ranking: Sequence[str], relevant: Set[str], k: int) -> floa
     DCG = rel_1 + sum over i >= 2 of rel_i / log2(i), and log2(2) is 1. The ideal is the same over min(R, k) relevant
     ones in front.
     """
-    check_arguments(relevant, k)
     gains = [float(found in relevant) for found in ranking[:k]]
     return _dcg(gains) / _dcg([1.0] * min(len(relevant), k))
 

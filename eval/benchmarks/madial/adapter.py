@@ -169,13 +169,12 @@ def _history(
     candidates: tuple[Memories, Memories],
     as_authors: bool,
 ) -> History:
-    ids, memories = UniqueIds(), {memory.external_id: memory for memory in imported.memories}
-    probes = []
+    ids, probes = UniqueIds(), []
     for line, turns in dialogues:
         for index, turn in turns.items():
             if turn.speaker in ("", name):
                 turns[index] = replace(turn, speaker=name, role="user")
-        if probe := _probe(line, turns, imported, memories, candidates):
+        if probe := _probe(line, turns, imported, candidates):
             probes.append(replace(probe, id=ids.make(probe.id), query=probe.query if as_authors else ""))
         imported.skips.extend(in_file(file, note) for note in line.skips)
     if as_authors:
@@ -185,12 +184,9 @@ def _history(
 
 
 def _probe(
-    line: Fields,
-    turns: Turns,
-    imported: ImportedHistory,
-    memories: Mapping[str, MemoryDraft],
-    candidates: tuple[Memories, Memories],
+    line: Fields, turns: Turns, imported: ImportedHistory, candidates: tuple[Memories, Memories]
 ) -> Probe | None:
+    memories = {memory.external_id: memory for memory in imported.memories}
     first = next((value for value, _ in line.items("test-turn")), None)
     test_turn = first if isinstance(first, int) else -1
     before = [turn for index, turn in turns.items() if index < test_turn]

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence, Set
 from functools import partial
 
 from eval.metrics.answers import CITATION_MARK, IS_CJK, TextMetric, bleu_scorer
-from eval.metrics.evidence import check_arguments
 
 WEIGHTS: Mapping[int, tuple[float, ...]] = {1: (1.0,), 2: (0.5, 0.5), 3: (0.33, 0.33, 0.33), 4: (0.25,) * 4}
 """What the authors' script weighs the orders of n-grams with; those of BLEU-3 do not add up to 1."""
@@ -17,7 +16,6 @@ def ndcg_madial(ranking: Sequence[str], relevant: Set[str], k: int) -> float:
     What was missed costs nothing: one hit at rank 1 out of seven relevant ones scores 1. Without hits it is 0.
     Discount log2(i + 1) from i = 1 (He et al. 2025, embedding_score_new.py of their repository).
     """
-    check_arguments(relevant, k)
     discounts = [1 / math.log2(rank + 1) for rank in range(1, k + 1)]
     gains = [discount for discount, found in zip(discounts, ranking, strict=False) if found in relevant]
     return sum(gains) / sum(discounts[: len(gains)]) if gains else 0.0

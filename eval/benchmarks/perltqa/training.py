@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.benchmarks.perltqa.adapter import Labelled, labelled_questions
+from eval.benchmarks.perltqa.adapter import Labelled, Part, labelled_questions
 from eval.metrics.confusion import classification, kind_cells
 from eval.play.models import KINDS, TrainedKinds, Training, question_digest
 from eval.types import Kind, Watch
@@ -54,7 +54,7 @@ def train(
     if empty := [part for part, questions in parts.items() if not questions]:
         raise MemoirError(f"{path} has no questions for {' and '.join(empty)}: it has too few")
     classifier = _load(folder, base, INSTRUCTION if instruction else "", seed, parts["training"] + parts["validation"])
-    epoch, validation = _fine_tune(classifier, parts["training"], parts["validation"], seed, watch)
+    epoch, validation = _fine_tune(classifier, parts, seed, watch)
     folder.mkdir(parents=True, exist_ok=True)
     classifier.save()
     tested, kinds = parts["test"], [kind for _, kind in parts["training"]]
@@ -93,18 +93,14 @@ def _load(folder: Path, base: str, instruction: str, seed: int, seen: Sequence[L
 
 
 def _fine_tune(
-    classifier: TrainedKinds,
-    training: Sequence[Labelled],
-    validation: Sequence[Labelled],
-    seed: int,
-    watch: Watch,
+    classifier: TrainedKinds, parts: Mapping[Part, Sequence[Labelled]], seed: int, watch: Watch
 ) -> tuple[int, dict[str, float]]:
     """Train for all epochs and go back to the best; returns its number, from 1, and its figures of validation."""
     import torch
 
     from graph.training.network import descend
 
-    model, draw = classifier.model, random.Random(seed)
+    model, draw, training = classifier.model, random.Random(seed), parts["training"]
     orders = [draw.sample(training, len(training)) for _ in range(EPOCHS)]
     batches = [order[start : start + BATCH] for order in orders for start in range(0, len(order), BATCH)]
     best: tuple[int, dict[str, float], Mapping[str, Any]] = (0, {"classification_f1": -1.0}, {})
@@ -119,7 +115,7 @@ def _fine_tune(
         watch(classifier.training.base, done, len(batches))
         epoch, rest = divmod(done * EPOCHS, len(batches))
         if not rest:
-            figures = _measure(classifier, validation)
+            figures = _measure(classifier, parts["validation"])
             if figures["classification_f1"] > best[1]["classification_f1"]:
                 best = epoch, figures, {name: value.detach().clone() for name, value in model.state_dict().items()}
             model.train()

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -22,6 +21,7 @@ from typing import Any
 
 from eval.benchmarks.longmemeval.generation import sessions
 from eval.benchmarks.longmemeval.generation.sessions import Draft, Evidence, Kind, draw_moment, weekday_and_date
+from eval.benchmarks.reading import short_digest
 from eval.making.generation import Generation, Part, Writer, check_question, leave_out_if
 from eval.metrics.answers import normalise
 from memory.errors import MemoirError
@@ -87,18 +87,14 @@ def _make_user(number: int, writer: Writer) -> Part:
     drafts = [draft for kind in sessions.KINDS for draft in maker.make_questions(kind, plan.options["questions"])]
     variant = maker.make_abstention(drafts)
     # What sessions of an attribute have in common in their names: `compile` does not mix them.
-    family, records, places = _digest(category, attribute), list[dict[str, Any]](), count(1)
+    family, records, places = short_digest(category, attribute), list[dict[str, Any]](), count(1)
     for draft in [*drafts, *([variant] if variant else [])]:
         mark = "_abs" if draft is variant else ""
-        question_id = _digest(plan.name, str(plan.seed), attribute, draft.kind.name, draft.question) + mark
+        question_id = short_digest(plan.name, plan.seed, attribute, draft.kind.name, draft.question) + mark
         names = [f"answer_{family}{mark}_{next(places)}" for _ in draft.evidence]
         records.append(draft.as_record(question_id, names))
     made = {"attribute": attribute, "background": background}
     return made | {"questions": records, "doubtful": maker.doubtful}
-
-
-def _digest(*parts: str) -> str:
-    return sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
 @dataclass(slots=True)
