@@ -22,11 +22,11 @@ from eval.runs.evaluator import Evaluator
 from eval.settings import EvalSettings
 from eval.tab.evaluate_tab import EvaluateTab
 from graph.assistant import Assistant
+from graph.learning.learner import Learner
 from graph.server.api import PublicApi
 from graph.server.demo import VisitorAssistant
 from graph.server.page import Page
 from graph.server.request_limits import MAX_QUEUED
-from graph.server.services import Background
 from graph.server.site import build_site, serve
 from graph.state import Services
 from graph.tab.chat_tab import ChatTab
@@ -35,7 +35,7 @@ from memory.tab.memory_tab import MemoryTab
 from memory.tab.parts import LOGO, render
 
 
-def build_page(settings: EvalSettings, services: Services, background: Background, user: str = "") -> gr.Blocks:
+def build_page(settings: EvalSettings, services: Services, learner: Learner, user: str = "") -> gr.Blocks:
     """Build the page with its tabs.
 
     Users who logged in and visitors of a demo can neither choose the chat model nor evaluate: both reach files and
@@ -46,11 +46,11 @@ def build_page(settings: EvalSettings, services: Services, background: Backgroun
     page: gr.Blocks
     with Page(title="Memoir", analytics_enabled=False) as page:
         # First: Gradio numbers later events of the same name ("forget_1").
-        PublicApi(assistant, background.indexer, background.learner).add_to_page()
+        PublicApi(assistant, learner).add_to_page()
         gr.HTML(render("page_header.html", logo=LOGO.as_posix(), user=user, demo=settings.demo), padding=False)
         with gr.Tabs(elem_classes="memoir-tabs"):
             with gr.Tab("Chat", id="chat") as tab:
-                chat = ChatTab(page, tab, assistant, background.indexer, background.learner, choose_model=is_owner)
+                chat = ChatTab(page, tab, assistant, learner, choose_model=is_owner)
             with gr.Tab("Memory", id="memory") as tab:
                 MemoryTab(
                     services.bank, lambda: assistant.services.searcher, tab, chat.persona, chat.new_persona.created

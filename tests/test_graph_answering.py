@@ -36,9 +36,7 @@ def answering(services: Services, before: Chat) -> Answering:
     """What answers in a page whose one window goes on holding that chat."""
     indexer = Indexer(services.bank, services.searcher.embedder)
     with gr.Blocks() as page:
-        tab = ChatTab(
-            page, gr.Tab(), Assistant(services), indexer, Learner(services.bank, indexer, "rules"), choose_model=False
-        )
+        tab = ChatTab(page, gr.Tab(), Assistant(services), Learner(services.bank, indexer, "rules"), choose_model=False)
     held = SimpleNamespace(state_holder={WINDOW: {tab.chat._id: before, tab.trace.is_open._id: False}})
     return replace(tab.answering, page=held)
 
@@ -148,7 +146,7 @@ def test_what_was_said_before_memoir_was_stopped_is_learned_from_by_the_model_th
     learner = Learner(bank, indexer, "auto")
     with ChatServer(lambda request: "{}") as server, gr.Blocks() as page:
         bank.choose("chat_model", server.model())
-        ChatTab(page, gr.Tab(), Assistant(services), indexer, learner, choose_model=True)
+        ChatTab(page, gr.Tab(), Assistant(services), learner, choose_model=True)
         learner.start()
         assert learner.wait(60)
         learner.stop()

@@ -39,7 +39,7 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
     Of four turns one is a statement; all are remembered.
     """
     with tempfile.TemporaryDirectory() as folder:
-        services, background = build_services(settings, None, Path(folder) / "bank.db")
+        services, learner = build_services(settings, None, Path(folder) / "bank.db")
         bank, embedder = services.bank, services.searcher.embedder
         persona = bank.create_persona(PersonaDraft("Bench"))
         life, draw = Life(), np.random.default_rng(0)
@@ -47,7 +47,7 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
         add_vectors(bank, embedder, [t.text for s in life.sessions(min(memories, ENCODED)) for t in s.turns])
         questions = life.questions(WARM_UP + turns, range(memories // A_SESSION), draw)
         assistant, chat = Assistant(services), uuid.uuid4().hex
-        background.indexer.start()
+        learner.indexer.start()
         took: list[float] = []
         nodes: dict[str, list[float]] = {}
         for n, question in enumerate(questions):
@@ -59,7 +59,7 @@ def chat_turns(settings: Settings, memories: int, turns: int) -> Figures:
             took.append((time.perf_counter() - started) * 1000)
             for line in answer.trace:
                 nodes.setdefault(line.node, []).append(line.milliseconds)
-        background.indexer.stop()
+        learner.indexer.stop()
     p50, p95 = np.percentile(took, [50, 95]).round(1).tolist()
     medians = {f"{node} p50 ms": round(float(np.median(values)), 1) for node, values in nodes.items()}
     about = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "memories": memories, "turns": turns}

@@ -121,12 +121,15 @@ def _background(bank: Bank, session: Session, turns: Sequence[SessionTurn]) -> E
 
 
 class Learner(BackgroundThread):
-    """A thread that learns from sessions as they end; it looks once a minute, or when it is woken."""
+    """A thread that learns from sessions as they end; it looks once a minute, or when it is woken.
+
+    The `indexer`, another thread, embeds what it learned.
+    """
 
     def __init__(self, bank: Bank, indexer: Indexer, engine: LearnerEngine, model: BaseChatModel | None = None) -> None:
         super().__init__("learner", self._learn_all, LOOK_EVERY)
         self.bank = bank
-        self._indexer = indexer
+        self.indexer = indexer
         self._engine: LearnerEngine = engine
         self._model = model
         self._replaced = 0
@@ -159,7 +162,7 @@ class Learner(BackgroundThread):
 
     def _learn_all(self) -> None:
         done = learn_from_sessions(
-            self.bank, self._engine, self._model, stopped=self.ending.is_set, on_session=self._indexer.wake
+            self.bank, self._engine, self._model, stopped=self.ending.is_set, on_session=self.indexer.wake
         )
         self._replaced += done.by_rules
         self._notice = done.notice or self._notice

@@ -23,7 +23,6 @@ from memory.bank import journal
 from memory.errors import MemoirError, UnknownMemory
 from memory.forgetting.forget import forget_memories
 from memory.formatting import to_json_values, without_folders
-from memory.search.indexer import Indexer
 from memory.search.scoring import SearchSettings
 from memory.types import Memory, Store
 
@@ -51,9 +50,8 @@ Result = dict[str, Any]
 class PublicApi:
     """The five endpoints over one bank."""
 
-    def __init__(self, assistant: Assistant, indexer: Indexer, learner: Learner) -> None:
+    def __init__(self, assistant: Assistant, learner: Learner) -> None:
         self._assistant = assistant
-        self._indexer = indexer
         self._learner = learner
         self._bank = assistant.services.bank
 
@@ -160,7 +158,7 @@ class PublicApi:
         """Send one message in a chat of its own, which ends with the answer."""
         chat_id, owner = uuid.uuid4().hex, self._bank.persona(persona)
         ask = Ask(owner, text.strip(), asked_at(self._bank, owner.id, as_of), chat_id, remember=remember)
-        for _ in self._assistant.wait_until_ready(self._indexer, ask.persona.id):
+        for _ in self._assistant.wait_until_ready(self._learner.indexer, ask.persona.id):
             pass
         answer = self._assistant.ask(ask)
         if remember:

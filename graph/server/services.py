@@ -1,6 +1,5 @@
 """Build what a page needs: the chat model, which all users share, and the services and threads of one bank."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
@@ -17,14 +16,6 @@ from memory.search.searcher import Searcher
 from memory.types import NO_QUOTA, Quota
 
 
-@dataclass(frozen=True, slots=True)
-class Background:
-    """The threads of one bank: the indexer embeds new memories, the learner learns from finished sessions."""
-
-    indexer: Indexer
-    learner: Learner
-
-
 def load_chat_model(settings: Settings) -> BaseChatModel | None:
     """Return the chat model, if any; a local one takes memory when it is first needed.
 
@@ -37,12 +28,12 @@ def load_chat_model(settings: Settings) -> BaseChatModel | None:
 
 def build_services(
     settings: Settings, model: BaseChatModel | None, path: Path, quota: Quota = NO_QUOTA
-) -> tuple[Services, Background]:
-    """Build the services over the bank at `path`, and its threads, which it does not start."""
+) -> tuple[Services, Learner]:
+    """Build the services over the bank at `path`, and its learner with an indexer: two threads, not started yet."""
     bank = Bank(path, quota)
     embedder = shared(bank.choice("embedding_model", settings.embedding_model))
     indexer, searcher = Indexer(bank, embedder), Searcher(bank, embedder)
     classifier = Classifier.load(embedder.model)
     services = Services(bank, searcher, classifier, settings.pipeline(), model, indexer.wake)
     engine: LearnerEngine = "rules" if settings.demo else settings.learner  # a visitor's tokens are for replies
-    return services, Background(indexer, Learner(bank, indexer, engine, model))
+    return services, Learner(bank, indexer, engine, model)

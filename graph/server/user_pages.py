@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Send
 from graph.learning.learner import Learner, learn_from_sessions
 from graph.server.page import close_page, isolated, mount_page
 from graph.server.request_limits import MAX_UPLOAD_BYTES, MAX_UPLOADS, FileLimits
-from graph.server.services import Background, build_services, load_chat_model
+from graph.server.services import build_services, load_chat_model
 from graph.settings import Settings
 from graph.state import Services
 from graph.tab.personas import import_sample
@@ -45,7 +45,7 @@ VISITOR_UPLOAD_BYTES, VISITOR_UPLOADS = 5 * 2**20, 10
 ARENAS = 2
 """Heaps that all threads share. Each keeps what was freed in it, and glibc makes sixteen on two cores."""
 
-BuildPage = Callable[[Services, Background, str], gr.Blocks]
+BuildPage = Callable[[Services, Learner, str], gr.Blocks]
 """Builds the page over a bank; the name is that of the user who logged in, or empty."""
 
 
@@ -106,18 +106,18 @@ class PageOpener:
 
     @asynccontextmanager
     async def _serve(self, path: Path, quota: Quota, name: str, uploads: Path) -> AsyncIterator[ASGIApp]:
-        app, page, background = await to_thread.run_sync(self._build, path, quota, name, uploads)
-        background.indexer.start()
-        background.learner.start()
+        app, page, learner = await to_thread.run_sync(self._build, path, quota, name, uploads)
+        learner.indexer.start()
+        learner.start()
         try:
             async with app.router.lifespan_context(app):
                 yield FileLimits(isolated(app, page), uploads, PICTURES, self._most_uploads, path, quota.megabytes)
         finally:
-            background.indexer.end()
+            learner.indexer.end()
             close_page(page)
             del self._pages[uploads], app, page
             with CancelScope(shield=True):
-                await to_thread.run_sync(_close, background.learner, uploads)
+                await to_thread.run_sync(_close, learner, uploads)
             self._closed += 1
             gc.unfreeze()
 
@@ -132,13 +132,13 @@ class PageOpener:
             raise UnknownUser("this account was removed")
         return self._users.folder_of(user), user.name, user.quota
 
-    def _build(self, path: Path, quota: Quota, name: str, uploads: Path) -> tuple[FastAPI, gr.Blocks, Background]:
+    def _build(self, path: Path, quota: Quota, name: str, uploads: Path) -> tuple[FastAPI, gr.Blocks, Learner]:
         if self._sample is not None:
             path.parent.mkdir(parents=True)
             backup(self._sample, path)
-        services, background = build_services(self._settings, self._model, path, quota)
+        services, learner = build_services(self._settings, self._model, path, quota)
         import_sample(services.bank)
-        page = self._build_page(services, background, name)
+        page = self._build_page(services, learner, name)
         app = mount_page(page, uploads, self.most_upload)
         # Gradio accepts any upload on any page, so each page is told which upload folders are not its user's.
         page.blocked_paths = [str(folder) for folder in self._pages]
@@ -146,7 +146,7 @@ class PageOpener:
             other.blocked_paths.append(str(uploads))
         self._pages[uploads] = page
         self._keep_out_of_collections()
-        return app, page, background
+        return app, page, learner
 
     def _keep_out_of_collections(self) -> None:
         """Spare what is there Python's search for garbage, which stopped all of eight open pages for .4 s every 10 s.

@@ -23,7 +23,6 @@ from graph.tab.messages import Bubble, Chat, PastAnswer
 from graph.tab.running import Running
 from memory.embedding import e5, minilm
 from memory.errors import MemoirError
-from memory.search.indexer import Indexer
 from memory.tab.parts import UNCHANGED, Update, hint
 
 MOST_RUNNING = 4
@@ -40,7 +39,6 @@ class Answering:
 
     page: gr.Blocks
     assistant: Assistant
-    indexer: Indexer
     learner: Learner
     box: ChatBox
     chat: gr.State
@@ -129,7 +127,8 @@ class Answering:
             begun = {self.box.composer: messages.busy(ask.persona.name), self.box.go_on: gr.update(visible=False)}
             place = {} if running.chat.bubbles else await to_thread(self.show_place, running.chat)
             yield {**begun, **place, **self._below(bubbles, messages.status("Thinking…"))}
-            async for waiting in iterate_in_threadpool(assistant.wait_until_ready(self.indexer, ask.persona.id)):
+            waits = assistant.wait_until_ready(self.learner.indexer, ask.persona.id)
+            async for waiting in iterate_in_threadpool(waits):
                 yield self._below(bubbles, messages.status(waiting))
                 if running.stop.is_set():
                     break

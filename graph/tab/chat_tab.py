@@ -21,7 +21,7 @@ from memory.bank.bank import Bank
 from memory.bank.queries.chats import find_chat
 from memory.errors import MemoirError
 from memory.formatting import format_count, format_day
-from memory.search.indexer import Indexer, count_pending
+from memory.search.indexer import count_pending
 from memory.tab.import_panel import ImportPanel
 from memory.tab.memory_tab import persona_choices
 from memory.tab.parts import PRIVATE, TEXTS, UNCHANGED, Update, hint, look, render
@@ -32,16 +32,9 @@ class ChatTab:
     """The tab's components and what they do; other tabs follow its `persona` picker."""
 
     def __init__(
-        self,
-        page: gr.Blocks,
-        tab: gr.Tab,
-        assistant: Assistant,
-        indexer: Indexer,
-        learner: Learner,
-        *,
-        choose_model: bool,
+        self, page: gr.Blocks, tab: gr.Tab, assistant: Assistant, learner: Learner, *, choose_model: bool
     ) -> None:
-        self.assistant, self.indexer, self.learner = assistant, indexer, learner
+        self.assistant, self.learner, self.indexer = assistant, learner, learner.indexer
         self.bank = assistant.services.bank
         self.chat: gr.State = gr.State(Chat())
         running: dict[str, Running] = {}
@@ -67,9 +60,8 @@ class ChatTab:
                     self._build_side(choose_model)
             self.trace = TracePanel(self.bank, self.persona)
             RememberedPanel(self.bank, self.chat)
-        services = (assistant, indexer, learner)
         self.answering = Answering(
-            page, *services, self.box, self.chat, self.sources, self.timer, self.trace, self._where, running
+            page, assistant, learner, self.box, self.chat, self.sources, self.timer, self.trace, self._where, running
         )
         self._connect(page, tab, self.answering)
         if choose_model:  # what was said before Memoir was stopped is learned from by the model, too
