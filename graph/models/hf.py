@@ -34,16 +34,17 @@ BYTES_PER_WEIGHT = {"nf4": 0.5 + 0.127 / 8, "int8": 1.0, "bf16": 2.0, "fp32": 4.
 class ModelWeights(LocalWeights):
     """The weights of one model by name, its tokenizer and the vocabulary that grammars need."""
 
+    precision = ""
+
     def __init__(self, name: str, quantization: str) -> None:
         super().__init__()
-        self.name = name
-        self.quantization = quantization
+        self.name, self.precision = name, quantization
 
     @override
     def memory_need(self) -> MemoryNeed:
         config = self._read("AutoConfig")
         try:
-            return _estimate_memory(config, self.quantization)
+            return _estimate_memory(config, self.precision)
         except (ValueError, AttributeError) as fault:  # the configuration is not that of a language model
             raise UnknownModel(_not_found(self.name, fault)) from fault
 
@@ -51,11 +52,6 @@ class ModelWeights(LocalWeights):
     @override
     def context(self) -> int:
         return _usable_context(self._read("AutoConfig"))
-
-    @property
-    @override
-    def precision(self) -> str:
-        return self.quantization
 
     @property
     @override
@@ -79,15 +75,15 @@ class ModelWeights(LocalWeights):
 
         # The 8-bit kernels compute in float16, and convert other types with a warning for each layer.
         dtypes = {"fp32": torch.float32, "int8": torch.float16}
-        options: dict[str, Any] = {"dtype": dtypes.get(self.quantization, torch.bfloat16)}
-        if self.quantization == "nf4":
+        options: dict[str, Any] = {"dtype": dtypes.get(self.precision, torch.bfloat16)}
+        if self.precision == "nf4":
             options["quantization_config"] = BitsAndBytesConfig(  # type: ignore[no-untyped-call]
                 load_in_4bit=True,
                 bnb_4bit_quant_type="nf4",
                 bnb_4bit_use_double_quant=True,
                 bnb_4bit_compute_dtype=torch.bfloat16,
             )
-        elif self.quantization == "int8":
+        elif self.precision == "int8":
             options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)  # type: ignore[no-untyped-call]
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         device = {"": 0} if torch.cuda.is_available() else {"": "cpu"}
@@ -99,7 +95,7 @@ class ModelWeights(LocalWeights):
         except (OSError, ValueError, ImportError) as fault:
             why = str(fault).splitlines()[0][:300]
             raise UnknownModel(
-                f"hf:{self.name} cannot be loaded in {self.quantization} here ({why}). Use another quantization or "
+                f"hf:{self.name} cannot be loaded in {self.precision} here ({why}). Use another quantization or "
                 "another model"
             ) from fault
         return model.eval()
@@ -210,7 +206,7 @@ def _estimate_memory(config: PretrainedConfig, quantization: str) -> MemoryNeed:
     cache = int(2 * text.num_hidden_layers * heads * size * context * (4 if quantization == "fp32" else 2))
     # Bitsandbytes quantises on a CPU what was first read there in 16 bits; on a GPU it goes layer by layer.
     extra = 0 if torch.cuda.is_available() else int(linear * BYTES_PER_WEIGHT["bf16"])
-    return MemoryNeed(parameters, weights, cache, context, weights + extra)
+    return MemoryNeed(parameters, weights, cache, weights + extra)
 
 
 def _usable_context(config: Any) -> int:  # noqa: ANN401  # each family has a config class of its own

@@ -34,12 +34,11 @@ cache grows with it."""
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """Bytes that a model takes: its weights, its key-value cache at `context` tokens, and the peak of loading it."""
+    """Bytes that a model takes: its weights, its key-value cache at all of its context, and the peak of loading it."""
 
     parameters: int
     weights: int
     cache: int
-    context: int
     loading: int
 
     @property

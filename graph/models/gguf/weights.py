@@ -60,7 +60,7 @@ class GgufWeights(LocalWeights):
         weights = int(COPIES * header.weight_bytes) + RUNTIME_BYTES
         is_converted = (self.converted_folder() / CONVERTED).exists()
         loading = weights if is_converted else int(COPIES_AT_FIRST * header.weight_bytes) + RUNTIME_BYTES
-        return MemoryNeed(header.parameters, weights, header.cache_bytes, header.context, loading)
+        return MemoryNeed(header.parameters, weights, header.cache_bytes, loading)
 
     @override
     def _load(self) -> Any:
