@@ -144,7 +144,8 @@ def run(
     arguments = parser.parse_args()
     if not arguments.report:
         before = bert.load(arguments.mean) if arguments.mean else None
-        weights = train(arguments.seed, arguments.mean)
-        mean = {name: np.mean([(before or weights)[name], weight], axis=0) for name, weight in weights.items()}
-        bert.save(mean, arguments.out)
+        weights = dict(train(arguments.seed, arguments.mean))
+        if before:
+            weights = {name: np.mean([before[name], weight], axis=0) for name, weight in weights.items()}
+        bert.save(weights, arguments.out)
     report(arguments.out)
