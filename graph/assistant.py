@@ -78,12 +78,12 @@ class Assistant:
     def prepare(self) -> None:
         """Load what the first answer needs and the first page does not; a second time takes no time."""
         compiled_graph()
-        fact_reader.packaged().load()
+        fact_reader.NETWORK.load()
         self.services.searcher.embedder.load()
         self.services.line_reader.load()
         self.services.yes_or_no_reader.load()
-        correction_reader.packaged().load()
-        agenda.packaged().load()
+        correction_reader.NETWORK.load()
+        agenda.READER.load()
 
     def wait_until_ready(self, indexer: Indexer, persona_id: int) -> Iterator[str]:
         """Load the models and index a persona's newest memories; yield what is waited for.

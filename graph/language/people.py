@@ -24,11 +24,6 @@ RELATIONS = frozenset({*_CANONICAL, *_CANONICAL.values(), *_WIDER}) - {word for 
 """All words for what somebody is to somebody, in lower case."""
 
 
-def words_for(*places: str) -> list[str]:
-    """The words for those of some tables: "family", "around", "others", "animals"."""
-    return [word for place in places for words in _KINDS[place] for word in words]
-
-
 def canonical(kind: str) -> str:
     """The word that stands for all words of a kind: "mother" for "mum", "niece" for "sister's daughter"."""
     plain = _QUALITY.sub("", " ".join(kind.casefold().split()))

@@ -9,7 +9,6 @@ together as
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from graph.readers.line_reader import best_ends
 from graph.understanding.classifier import MODELS
@@ -18,6 +17,9 @@ from memory.embedding.bert import Array
 from memory.embedding.networks import TrainedNetwork
 
 WEIGHTS = MODELS / "corrections.safetensors"
+HEADS = {"corrects": 1, "right": 2, "wrong": 2}
+"""How many outputs each head has: the first on [CLS], the others on each token."""
+NETWORK = TrainedNetwork(minilm.packaged, WEIGHTS, *HEADS)
 
 MOST_TOKENS = 96
 """Most tokens that are read of a message, and of a line."""
@@ -63,18 +65,12 @@ def tokens_of(message: str, lines: Sequence[str]) -> list[Tokens]:
     return result
 
 
-@cache
-def packaged() -> TrainedNetwork:
-    """The network with the weights of the package; loaded once in a process."""
-    return TrainedNetwork(minilm.packaged, WEIGHTS, "corrects", "right", "wrong")
-
-
-def read(message: str, lines: Sequence[str], network: TrainedNetwork | None = None) -> list[ReadCorrection]:
+def read(message: str, lines: Sequence[str], network: TrainedNetwork = NETWORK) -> list[ReadCorrection]:
     """Read a message with each of several lines that it may put right."""
     from scipy.special import expit  # not before a message is read: SciPy is slow to import
 
     texts = tokens_of(message, lines)
-    computed = (network or packaged()).compute([each.ids for each in texts], [each.types for each in texts])
+    computed = network.compute([each.ids for each in texts], [each.types for each in texts])
     return [
         ReadCorrection(
             float(expit(corrects[0, 0])),

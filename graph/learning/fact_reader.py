@@ -9,8 +9,6 @@ products of the last two, which of them belong together: "wife" to "Jo", and "Da
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -22,9 +20,6 @@ from memory.embedding.bert import Array
 from memory.embedding.networks import TrainedNetwork
 
 WEIGHTS = MODELS / "facts.safetensors"
-HEADS = ("labels", "begins", "ends", "seeks", "offers")
-LINK = 32
-"""Outputs of each of the last two heads."""
 
 PERSON, FAVOURITE = "{kind}", "favourite {kind}"
 KIND, KIND_OF_OTHER, OTHER, FAVOURITE_KIND = KINDS = ("kind", "kind of another's", "other", "kind of favourite")
@@ -33,6 +28,10 @@ BELONGS_TO = {PERSON: (KIND, KIND_OF_OTHER), FAVOURITE: (FAVOURITE_KIND,), KIND_
 """The labels of what words of a label belong to."""
 LABELS = ("", *FACTS, *KINDS)
 """What a token may be a part of: nothing, the value of a fact, or one of `KINDS`."""
+
+HEADS = {"labels": len(LABELS), "begins": 1, "ends": 1, "seeks": 32, "offers": 32}
+"""How many outputs each head has."""
+NETWORK = TrainedNetwork(minilm.packaged, WEIGHTS, *HEADS)
 
 SURE = 0.8
 """Mean probability of the words of a fact from which it is told."""
@@ -48,7 +47,7 @@ _WORD = re.compile(r"\w+")
 class Words:
     """Words of a text by their first and last character, what they are, how likely, and whether that has ended.
 
-    They belong to the words whose `offers` has the highest product with what they `seek`, both (LINK,).
+    They belong to the words whose `offers` has the highest product with what they `seek`, both (32,).
     """
 
     start: int
@@ -80,31 +79,18 @@ class ReadFact:
     ended: bool = False
 
 
-def network(path: Path) -> TrainedNetwork:
-    """The network with the weights of a file."""
-    return TrainedNetwork(minilm.packaged, path, *HEADS)
-
-
-@cache
-def packaged() -> TrainedNetwork:
-    """The network with the weights of the package; loaded once in a process."""
-    return network(WEIGHTS)
-
-
 def tokens_of(texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
     """Texts as token ids, and the characters of each token but the first and last."""
     encoded = minilm.packaged().encode(texts)
     return [([minilm.START, *e.ids[:MOST_TOKENS], minilm.END], e.offsets[:MOST_TOKENS]) for e in encoded]
 
 
-def read(
-    texts: Sequence[str], least: float = SURE, network: TrainedNetwork | None = None
-) -> list[tuple[ReadFact, ...]]:
+def read(texts: Sequence[str], least: float = SURE, network: TrainedNetwork = NETWORK) -> list[tuple[ReadFact, ...]]:
     """The facts that each of several texts tells of its speaker, if likely; none in a language that is not read."""
     places = [(n, place) for n, text in enumerate(texts) if minilm.reads(text) for place in _passages(text)]
     passages = [texts[n][start:end] for n, (start, end) in places]
     found: list[list[ReadFact]] = [[] for _ in texts]
-    told = words_of(passages, network or packaged())
+    told = words_of(passages, network)
     for (n, (start, _)), passage, words in zip(places, passages, told, strict=True):
         found[n] += _facts(passage, words, start, least)
     return [tuple(facts) for facts in found]

@@ -5,7 +5,6 @@ tonight?" nothing.
 """
 
 from datetime import date
-from functools import cache
 
 from graph.readers.line_reader import Line, LineReader
 from graph.state import USER
@@ -15,6 +14,7 @@ from memory.embedding import minilm
 from memory.types import Memory
 
 WEIGHTS = MODELS / "agenda.safetensors"
+READER = LineReader(minilm.NAME, WEIGHTS)
 
 WHAT_IS_ON = "what is on {}"
 """What is asked of a line, with its own words for the day."""
@@ -23,15 +23,9 @@ IS_ON = 0.5
 """Probability that something is on, from which it is told."""
 
 
-@cache
-def packaged() -> LineReader:
-    """The reader with the weights of the package; loaded once in a process."""
-    return LineReader(minilm.NAME, WEIGHTS)
-
-
 def plan_at(text: str, day: str, said_on: date | None, today: date) -> tuple[int, int]:
     """The characters of a text that say what is on at a day ahead, which it calls `day`; (0, 0) if nothing is."""
-    (found,) = packaged().read(WHAT_IS_ON.format(day), today, [Line(text, USER, said_on)])
+    (found,) = READER.read(WHAT_IS_ON.format(day), today, [Line(text, USER, said_on)])
     return found.span if found.answers >= IS_ON else (0, 0)
 
 

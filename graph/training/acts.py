@@ -1,13 +1,13 @@
 """Train the recogniser of `graph.understanding.acts` on `messages.jsonl`: what a sentence does.
 
-    python -m graph.training.acts [--seed N] [--out FILE]     some 10 minutes; prints figures and writes assets/models
+    python -m graph.training.acts [--seed N] [--mean FILE] [--out FILE]    some 10 minutes; writes assets/models
+    python -m graph.training.acts --report    the figures of the weights that are there
 
-Each message is shown as written and as typed in haste; its names are now and then replaced, as an act is not in them.
-Those marked "held_out" are only tested with. The network knows English: of messages in other languages it learns that
-they tell or ask, no more.
+With `--mean`, it goes on from the weights in FILE. Each message is shown as written and as typed in haste; its names
+are now and then replaced, as an act is not in them. Those marked "held_out" are only tested with. The network knows
+English: of messages in other languages it learns that they tell or ask, no more.
 """
 
-import argparse
 import random
 import re
 from collections import defaultdict
@@ -20,13 +20,14 @@ from torch import nn
 
 from graph.language import patterns
 from graph.training.classifier import OTHER_LANGUAGES, in_haste
-from graph.training.network import descend, lowest_layers, mean_states, weights_of
+from graph.training.network import SEED, Network, descend, run
 from graph.training.reader_data import PLAIN, load_chats, questions_with_lines
 from graph.understanding import acts
 from graph.understanding.acts import ACTS
 from graph.understanding.classifier import read_rows
 from graph.understanding.sentences import split
-from memory.embedding import bert, minilm
+from memory.embedding import minilm
+from memory.embedding.bert import Array
 from memory.embedding.networks import TrainedNetwork
 
 LAYERS = 3
@@ -43,25 +44,8 @@ _KNOWN = frozenset(_NAMES)
 _SYLLABLES = [a + b + c for a in "bcdfgjklmnprstvwz" for b in "aeiou" for c in "bdgklmnpstvxz"]
 _WORD = re.compile(r"[^\W\d_]+")
 
-SEED = 14
 RATE, EPOCHS, BATCH = 3e-4, 3, 32
 """Highest learning rate; passes over all messages; messages of a step."""
-
-
-class Recognising(nn.Module):
-    """The lowest layers of MiniLM with a head on the mean of their states."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        parts = minilm.packaged()
-        self.embeddings = parts.words
-        self.bert = lowest_layers(parts.weights(), LAYERS)
-        self.acts = nn.Linear(bert.DIMENSIONS, len(ACTS))
-
-    def forward(self, texts: Sequence[str]) -> torch.Tensor:
-        """Logits of the acts, (texts, acts)."""
-        logits: torch.Tensor = self.acts(mean_states(self.bert, self.embeddings, acts.tokens_of(texts)))
-        return logits
 
 
 def messages(*, held_out: bool) -> dict[str, str]:
@@ -102,11 +86,13 @@ def in_other_languages(*, held_out: bool) -> dict[str, str]:
     return {row["text"]: acts_of[row["kind"]] for row in kept if row["kind"] in acts_of}
 
 
-def train(seed: int, earlier: bert.Weights) -> Recognising:
+def train(seed: int, earlier: Path | None) -> dict[str, Array]:
     """Train on all messages that are not held out, from earlier weights if there are any."""
     torch.manual_seed(seed)
-    chance, model = random.Random(seed), Recognising()
-    model.load_state_dict({name: torch.from_numpy(weight) for name, weight in earlier.items()}, strict=False)
+    chance = random.Random(seed)
+    model = Network(minilm.packaged(), {"acts": len(ACTS)}, layers=LAYERS, attention_dropout=0.1)
+    if earlier:
+        model.go_on(earlier)
     written = of_chats(chance, held_out=False) | in_other_languages(held_out=False) | messages(held_out=False)
     rows = list(({in_haste(text): act for text, act in written.items()} | written).items())
     plan = [row for _ in range(EPOCHS) for row in chance.sample(rows, len(rows))]
@@ -116,18 +102,20 @@ def train(seed: int, earlier: bert.Weights) -> Recognising:
     def loss_of(batch: Sequence[tuple[str, str]]) -> torch.Tensor:
         texts, names = zip(*batch, strict=True)
         wanted = torch.tensor([ACTS.index(name) for name in names])
-        return nn.functional.cross_entropy(model(texts), wanted, label_smoothing=0.05)
+        logits = model.head("acts", model.mean(acts.tokens_of(texts)))
+        return nn.functional.cross_entropy(logits, wanted, label_smoothing=0.05)
 
     descend(model, batches, loss_of, RATE, weight_decay=0.02)
-    return model.eval()
+    return model.weights()
 
 
-def report(network: TrainedNetwork) -> None:
+def report(weights: Path) -> None:
     """Print how many of the messages held out are recognised, of each kind, and what may ask and may tell."""
     rows = [(text, act, "") for text, act in messages(held_out=True).items()]
     rows += [(text, act, " of the chats") for text, act in of_chats(random.Random(SEED), held_out=True).items()]
     rows += [(text, act, " in other languages") for text, act in in_other_languages(held_out=True).items()]
     kinds: dict[str, list[tuple[bool, bool, bool]]] = defaultdict(list)
+    network = TrainedNetwork(minilm.packaged, weights, "acts")
     for (_, act, source), said in zip(rows, acts.recognise([text for text, *_ in rows], network), strict=True):
         kind = "small talk" if act in acts.SMALL_TALK else act
         kinds[kind + source].append((said.act == act, said.asks, said.tells))
@@ -136,19 +124,5 @@ def report(network: TrainedNetwork) -> None:
         print(f"{kind}: right {right:.3f}, may ask {asks:.3f}, may tell {tells:.3f} (n = {len(found)})")
 
 
-def main() -> None:
-    """Train, print figures and write the weights."""
-    parser = argparse.ArgumentParser(prog="python -m graph.training.acts", description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--out", type=Path, default=acts.WEIGHTS, help="the weights to write")
-    parser.add_argument("--mean", type=Path, help="weights to go on from; their mean with the new is written")
-    arguments = parser.parse_args()
-    earlier = bert.load(arguments.mean) if arguments.mean else {}
-    weights = weights_of(train(arguments.seed, earlier))
-    mean = {name: (weight + earlier.get(name, weight)) / np.float32(2) for name, weight in weights.items()}
-    bert.save(mean, arguments.out)
-    report(TrainedNetwork(minilm.packaged, arguments.out, "acts"))
-
-
 if __name__ == "__main__":
-    main()
+    run("graph.training.acts", __doc__, acts.WEIGHTS, train, report)

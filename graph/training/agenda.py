@@ -7,7 +7,6 @@ It goes on from the reader of lines on all-MiniLM-L6-v2. A row of `agenda.jsonl`
 rows of chats that are held out are not learned from.
 """
 
-import argparse
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,10 +22,11 @@ from sklearn.metrics import roc_auc_score
 from graph.readers import agenda
 from graph.readers.agenda import IS_ON, WHAT_IS_ON
 from graph.readers.line_reader import LineReader, weights_of
-from graph.training.network import descend
-from graph.training.reader import SEED, Reader, batches, go_on, loss_of, rows_of, store
+from graph.training.network import descend, run
+from graph.training.reader import batches, loss_of, network_on, new_weights, rows_of
 from graph.training.reader_data import Chat, Example, lines_of, load_chats, questions_with_lines, typed_otherwise
 from memory.embedding import minilm
+from memory.embedding.bert import Array
 
 RATE, EPOCHS = 1e-4, 4
 """Highest learning rate; passes over all rows."""
@@ -50,16 +50,16 @@ def examples_of(chat: Chat, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[
         yield [Example(WHAT_IS_ON.format(row["time"]), asked_on, each, answer) for each, answer in named]
 
 
-def train(chats: Sequence[Chat], seed: int) -> Reader:
+def train(chats: Sequence[Chat], seed: int) -> dict[str, Array]:
     """Train on the rows about some chats."""
     torch.manual_seed(seed)
-    chance, model, rows = random.Random(seed), Reader(minilm.NAME), questions_with_lines("agenda.jsonl")
-    go_on(model, weights_of(minilm.NAME))
-    model.bert.embeddings.requires_grad_(False)
+    chance, model, rows = random.Random(seed), network_on(minilm.NAME), questions_with_lines("agenda.jsonl")
+    model.go_on(weights_of(minilm.NAME))
+    model.freeze()
     days = [group for chat in chats for group in examples_of(chat, rows[chat["id"]])]
     passes = [rows_of([typed_otherwise(day, chance) for day in days], model.parts) for _ in range(EPOCHS)]
     descend(model, [batch for groups in passes for batch in batches(groups, chance)], partial(loss_of, model), RATE)
-    return model
+    return new_weights(model)
 
 
 def report(chats: Sequence[Chat], reader: LineReader, least: float) -> str:
@@ -76,18 +76,15 @@ def report(chats: Sequence[Chat], reader: LineReader, least: float) -> str:
 
 def main() -> None:
     """Train, write the weights and print figures; what chooses `IS_ON` is one half of the chats held out."""
-    parser = argparse.ArgumentParser(prog="python -m graph.training.agenda", description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--out", type=Path, default=agenda.WEIGHTS, help="the weights to write")
-    parser.add_argument("--report", action="store_true", help="print the figures of the weights that are there")
-    arguments = parser.parse_args()
     chats, others = load_chats()
-    if not arguments.report:
-        store(train(chats, arguments.seed), arguments.out)
-    reader = LineReader(minilm.NAME, arguments.out)
-    for least in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
-        print("to choose by,", report(others[::2], reader, least))
-    print("held out,", report(others[1::2], reader, IS_ON))
+
+    def print_figures(weights: Path) -> None:
+        reader = LineReader(minilm.NAME, weights)
+        for least in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+            print("to choose by,", report(others[::2], reader, least))
+        print("held out,", report(others[1::2], reader, IS_ON))
+
+    run("graph.training.agenda", __doc__, agenda.WEIGHTS, lambda seed, _: train(chats, seed), print_figures)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, recall_score
 from sklearn.model_selection import StratifiedGroupKFold
 
 from graph.understanding.classifier import (
@@ -257,13 +257,13 @@ def retrain() -> None:
     for head, labels in targets(questions).items():
         settings[head], scores = choose(matrix, labels)
         probabilities, true_classes = softmax(scores, axis=-1), labels[labels >= 0]
-        print(
-            f"{head:8}{len(true_classes):6}{settings[head].strength:6g}{settings[head].temperature:6.2f}"
-            f"{_accuracy(probabilities.argmax(axis=1) == true_classes)}"
-            f"{log_loss(true_classes, probabilities):9.3f}{calibration_error(probabilities, true_classes):7.3f}"
-        )
+        label = f"{head:8}{len(true_classes):6}{settings[head].strength:6g}{settings[head].temperature:6.2f}"
+        print(label + _figures(probabilities, true_classes))
         if head == "stores":
-            _report_kinds(probabilities, true_classes)
+            kinds, episodic = kind_probabilities(probabilities), (true_classes >= len(SEMANTIC)).astype(int)
+            recalls = recall_score(episodic, kinds.argmax(axis=1), average=None)
+            print(f"  {'semantic or episodic':24}{_figures(kinds, episodic)}", end="")
+            print("  recall of semantic {:.3f}, episodic {:.3f}".format(*recalls))
     save(
         train(questions, vectors, settings, embedder.model),
         weights_path(embedder.model, "classifier"),
@@ -273,22 +273,13 @@ def retrain() -> None:
     )
 
 
-def _report_kinds(probabilities: Scores, labels: Labels) -> None:
-    episodic = labels >= len(SEMANTIC)
-    kinds = kind_probabilities(probabilities)
-    right = (probabilities[:, len(SEMANTIC) :].sum(axis=1) > 0.5) == episodic
-    print(
-        f"  {'semantic or episodic':24}{_accuracy(right)}"
-        f"{log_loss(episodic, kinds):9.3f}{calibration_error(kinds, episodic.astype(int)):7.3f}"
-        f"  recall of semantic {right[~episodic].mean():.3f}, episodic {right[episodic].mean():.3f}"
-    )
-
-
-def _accuracy(right: NDArray[np.bool_]) -> str:
-    """An accuracy with its 95% percentile bootstrap interval."""
+def _figures(probabilities: Scores, labels: Labels) -> str:
+    """Accuracy with its 95% percentile bootstrap interval, log loss and calibration error."""
+    right = probabilities.argmax(axis=1) == labels
     draws = np.random.default_rng(0).binomial(len(right), right.mean(), RESAMPLES) / len(right)
     low, high = np.percentile(draws, [2.5, 97.5])
-    return f"{right.mean():10.3f}  [{low:.3f}, {high:.3f}]"
+    errors = f"{log_loss(labels, probabilities):9.3f}{calibration_error(probabilities, labels):7.3f}"
+    return f"{right.mean():10.3f}  [{low:.3f}, {high:.3f}]{errors}"
 
 
 if __name__ == "__main__":

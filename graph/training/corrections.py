@@ -8,11 +8,11 @@ It goes on from the reader of lines on all-MiniLM-L6-v2. A row of `corrections.j
 line or a question puts right none of those before it. Rows that are "held_out" are not learned from.
 """
 
-import argparse
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,18 @@ import torch
 from torch import nn
 
 from graph.learning import correction_reader
-from graph.learning.correction_reader import SURE, Tokens, read, tokens_of
+from graph.learning.correction_reader import HEADS, SURE, Tokens, read, tokens_of
 from graph.readers.line_reader import weights_of as reader_of
 from graph.training.acts import messages
-from graph.training.network import autocast, descend, lowest_layers, padded, weights_of
+from graph.training.network import SEED, Network, descend, run
 from graph.training.reader_data import Chat, load_chats
 from graph.understanding.classifier import read_rows
 from memory.dates.expressions import find_times
-from memory.embedding import bert, minilm
+from memory.embedding import minilm
+from memory.embedding.bert import Array
 from memory.embedding.networks import TrainedNetwork
 from memory.search.tokens import terms
 
-LAYERS = 6
-SEED = 14
 RATE, EPOCHS, BATCH = 1.5e-4, 3, 24
 """Highest learning rate; passes over all rows; pairs of a message and a line of a step."""
 OF_CHAT, TESTED_OF_CHAT = 1, 6
@@ -54,36 +53,18 @@ class Example:
     spans: tuple[tuple[int, int], tuple[int, int]] | None
 
 
-class Correcting(nn.Module):
-    """The lowest layers of MiniLM with a head on [CLS], and two on each token."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        parts = minilm.packaged()
-        self.embeddings = parts.words
-        start = {name.removeprefix("bert."): weight for name, weight in bert.load(reader_of(minilm.NAME)).items()}
-        self.bert = lowest_layers({**parts.weights(), **start}, LAYERS, attention_dropout=0.0)
-        self.bert.embeddings.requires_grad_(False)
-        self.corrects = nn.Linear(bert.DIMENSIONS, 1)
-        self.right, self.wrong = nn.Linear(bert.DIMENSIONS, 2), nn.Linear(bert.DIMENSIONS, 2)
-
-    def loss(self, examples: Sequence[Example]) -> torch.Tensor:
-        """The mean loss: whether a line is corrected, and the ends of the right and the wrong words if it is."""
-        ids, is_token = padded([each.tokens.ids for each in examples])
-        types, _ = padded([each.tokens.types for each in examples])
-        with autocast():
-            words = torch.from_numpy(self.embeddings(ids.numpy()))
-            output = self.bert(inputs_embeds=words, token_type_ids=types, attention_mask=is_token)
-        states = output.last_hidden_state.float()
-        is_correction = torch.tensor([float(each.spans is not None) for each in examples])
-        logits = self.corrects(states[:, 0])[:, 0]
-        loss = nn.functional.binary_cross_entropy_with_logits(logits, is_correction)
-        held = [(each.tokens, each.spans, row) for each, row in zip(examples, states, strict=True) if each.spans]
-        for tokens, (right, wrong), row in held:
-            message, line = row[1 : 1 + len(tokens.offsets[0])], row[tokens.first :][: len(tokens.offsets[1])]
-            for ends, span in ((self.right(message), right), (self.wrong(line), wrong)):
-                loss = loss + nn.functional.cross_entropy(ends.T, torch.tensor(span)) / 2 / len(held)
-        return loss
+def loss_of(model: Network, examples: Sequence[Example]) -> torch.Tensor:
+    """The mean loss: whether a line is corrected, and the ends of the right and the wrong words if it is."""
+    states = model.states([each.tokens.ids for each in examples], [each.tokens.types for each in examples])
+    is_correction = torch.tensor([float(each.spans is not None) for each in examples])
+    logits = model.head("corrects", states[:, 0])[:, 0]
+    loss = nn.functional.binary_cross_entropy_with_logits(logits, is_correction)
+    held = [(each.tokens, each.spans, row) for each, row in zip(examples, states, strict=True) if each.spans]
+    for tokens, (right, wrong), row in held:
+        message, line = row[1 : 1 + len(tokens.offsets[0])], row[tokens.first :][: len(tokens.offsets[1])]
+        for ends, span in ((model.head("right", message), right), (model.head("wrong", line), wrong)):
+            loss = loss + nn.functional.cross_entropy(ends.T, torch.tensor(span)) / 2 / len(held)
+    return loss
 
 
 def examples_of(row: dict[str, Any]) -> list[Example]:
@@ -164,10 +145,12 @@ def with_another(row: dict[str, Any], names: Sequence[str], chance: random.Rando
     return {**row, "message": start + other + end, "right": other}
 
 
-def train(rows: Sequence[dict[str, Any]], chats: Sequence[Chat], seed: int) -> Correcting:
+def train(rows: Sequence[dict[str, Any]], chats: Sequence[Chat], seed: int) -> dict[str, Array]:
     """Train on rows and chats: in every other pass as typed in haste, and with other names and numbers but in one."""
     torch.manual_seed(seed)
-    chance, model, examples = random.Random(seed), Correcting(), list[Example]()
+    chance, model, examples = random.Random(seed), Network(minilm.packaged(), HEADS), list[Example]()
+    model.go_on(reader_of(minilm.NAME), heads=False)
+    model.freeze()
     names = [row["right"] for row in rows if is_name(row)]
     for n in range(EPOCHS):
         told = [with_another(row, names, chance) for row in rows] if n else rows
@@ -177,8 +160,8 @@ def train(rows: Sequence[dict[str, Any]], chats: Sequence[Chat], seed: int) -> C
         epoch = [each for row in shown for each in examples_of(row)]
         examples += chance.sample(epoch, len(epoch))
     batches = [examples[begin : begin + BATCH] for begin in range(0, len(examples) - BATCH + 1, BATCH)]
-    descend(model, batches, model.loss, RATE)
-    return model.eval()
+    descend(model, batches, partial(loss_of, model), RATE)
+    return model.weights()
 
 
 def report(rows: Sequence[dict[str, Any]], network: TrainedNetwork, least: float) -> str:
@@ -203,29 +186,20 @@ def report(rows: Sequence[dict[str, Any]], network: TrainedNetwork, least: float
 
 def main() -> None:
     """Train, write the weights and print figures; what chooses `SURE` is one half of what is held out."""
-    parser = argparse.ArgumentParser(prog="python -m graph.training.corrections", description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--out", type=Path, default=correction_reader.WEIGHTS, help="the weights to write")
-    parser.add_argument("--mean", type=Path, help="write the mean of these weights and the new ones")
-    parser.add_argument("--report", action="store_true", help="print the figures of the weights that are there")
-    arguments = parser.parse_args()
     rows, (chats, others) = read_rows("corrections.jsonl"), load_chats()
-    if not arguments.report:
-        model = train([row for row in rows if not row.get("held_out")], chats, arguments.seed)
-        weights = weights_of(model)
-        if arguments.mean:
-            before = bert.load(arguments.mean)
-            weights = {name: np.mean([before[name], weight], axis=0) for name, weight in weights.items()}
-        bert.save(weights, arguments.out)
-    network = TrainedNetwork(minilm.packaged, arguments.out, "corrects", "right", "wrong")
-    held_out = [row for row in rows if row.get("held_out")]
-    for least in (0.5, 0.7, 0.8, 0.9, 0.95, 0.98):
-        print("to choose by,", report(held_out[::2], network, least))
-    print("held out,", report(held_out[1::2], network, SURE))
-    chance = random.Random(SEED)
-    of_chat = [row for _ in range(TESTED_OF_CHAT) for row in of_chats(others, chance)]
-    for name, others_of in (("chats", of_chat), ("messages", of_messages(chance, held_out=True))):
-        print(f"of {name},", report(others_of, network, SURE))
+    learned, held_out = ([row for row in rows if row.get("held_out", False) == each] for each in (False, True))
+
+    def print_figures(weights: Path) -> None:
+        network, chance = TrainedNetwork(minilm.packaged, weights, *HEADS), random.Random(SEED)
+        for least in (0.5, 0.7, 0.8, 0.9, 0.95, 0.98):
+            print("to choose by,", report(held_out[::2], network, least))
+        print("held out,", report(held_out[1::2], network, SURE))
+        of_chat = [row for _ in range(TESTED_OF_CHAT) for row in of_chats(others, chance)]
+        for name, others_of in (("chats", of_chat), ("messages", of_messages(chance, held_out=True))):
+            print(f"of {name},", report(others_of, network, SURE))
+
+    out = correction_reader.WEIGHTS
+    run("graph.training.corrections", __doc__, out, lambda seed, _: train(learned, chats, seed), print_figures)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ one of the chat's nearest that does not answer (multiple negatives ranking loss)
 the classifier and the recogniser of what matters have to be made again: `centre`, `classifier`, `matters`.
 """
 
-import argparse
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,9 +15,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from graph.training.network import descend, lowest_layers, mean_states
+from graph.training.network import Network, descend, run
 from graph.training.reader_data import PLAIN, Chat, load_chats, questions_with_lines
-from memory.embedding import bert, e5
+from memory.embedding import e5
 from memory.embedding.bert import Array
 from memory.embedding.networks import Parts, SentenceEncoder
 
@@ -42,24 +41,10 @@ Row = tuple[str, str, str]
 """A question, a line that answers it, and one that does not."""
 
 
-class Encoding(nn.Module):
-    """The encoder with its lower layers frozen; the words stay the package's."""
-
-    def __init__(self, parts: Parts) -> None:
-        super().__init__()
-        self._parts = parts
-        weights = parts.weights()
-        layers = bert.count_layers(weights)
-        # Without dropout in it, attention stays fused.
-        self.bert = lowest_layers(weights, layers, dropout=0.05, attention_dropout=0.0)
-        self.trained = tuple(f"encoder.layer.{number}." for number in range(layers - TRAINED, layers))
-        for name, weight in self.bert.named_parameters():
-            weight.requires_grad_(name.startswith(self.trained))
-
-    def forward(self, texts: Sequence[str]) -> torch.Tensor:
-        """Unit vectors, (texts, 384)."""
-        tokens = [ids[:MAX_TOKENS] for ids in self._parts.ids(texts)]
-        return nn.functional.normalize(mean_states(self.bert, self._parts.words, tokens), dim=1)
+def vectors_of(model: Network, texts: Sequence[str]) -> torch.Tensor:
+    """Unit vectors, (texts, 384)."""
+    tokens = [ids[:MAX_TOKENS] for ids in model.parts.ids(texts)]
+    return nn.functional.normalize(model.mean(tokens), dim=1)
 
 
 def asked_of(chat: Chat, plain: Sequence[Chat]) -> Iterator[tuple[str, list[int]]]:
@@ -99,18 +84,19 @@ def rows_of(chats: Sequence[Chat], encoder: SentenceEncoder, chance: random.Rand
 def train(rows: Sequence[Row], parts: Parts, seed: int) -> dict[str, Array]:
     """Train; returns the weights of the layers that were trained."""
     torch.manual_seed(seed)
-    model = Encoding(parts)
+    model = Network(parts, {}, dropout=0.05)
+    model.freeze(len(model.bert.encoder.layer) - TRAINED)
     batches = [[rows[place % len(rows)] for place in range(n * BATCH, (n + 1) * BATCH)] for n in range(STEPS)]
 
     def loss_of(batch: Sequence[Row]) -> torch.Tensor:
         questions, right, wrong = zip(*batch, strict=True)
         asked = [e5.E5.query_prompt + text for text in questions]
-        vectors = model(asked + [e5.E5.document_prompt + text for text in (*right, *wrong)])
+        vectors = vectors_of(model, asked + [e5.E5.document_prompt + text for text in (*right, *wrong)])
         scores = vectors[:BATCH] @ vectors[BATCH:].T / TEMPERATURE
         return nn.functional.cross_entropy(scores, torch.arange(BATCH))
 
     descend(model, batches, loss_of, RATE)
-    return {name: w.numpy() for name, w in model.bert.state_dict().items() if name.startswith(model.trained)}
+    return {name: w.detach().numpy() for name, w in model.bert.named_parameters() if w.requires_grad}
 
 
 def right_first(chats: Sequence[Chat], encoder: SentenceEncoder) -> tuple[float, int]:
@@ -121,18 +107,18 @@ def right_first(chats: Sequence[Chat], encoder: SentenceEncoder) -> tuple[float,
 
 
 def main() -> None:
-    """Train, print figures and write the weights."""
-    parser = argparse.ArgumentParser(prog="python -m graph.training.encoder", description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--out", type=Path, default=e5.TRAINED, help="the weights to write")
-    arguments = parser.parse_args()
-    trained_on, held_out = load_chats()
-    before = e5.E5(trained=None)
-    rows = rows_of(trained_on, before, random.Random(arguments.seed))
-    bert.save(train(rows, e5.packaged(), arguments.seed), arguments.out)
-    for name, encoder in (("as it is", before), ("trained", e5.E5(trained=arguments.out))):
-        share, number = right_first(held_out, encoder)
-        print(f"{name}: of the questions of chats held out, {share:.3f} have a line first that answers (n = {number})")
+    """Train, write the weights and print figures."""
+    chats, held_out = load_chats()
+
+    def train_on_chats(seed: int, _: Path | None) -> dict[str, Array]:
+        return train(rows_of(chats, e5.E5(trained=None), random.Random(seed)), e5.packaged(), seed)
+
+    def report(weights: Path) -> None:
+        for name, trained in (("as it is", None), ("trained", weights)):
+            share, n = right_first(held_out, e5.E5(trained))
+            print(f"{name}: of the questions of chats held out, {share:.3f} have a line first that answers (n = {n})")
+
+    run("graph.training.encoder", __doc__, e5.TRAINED, train_on_chats, report, SEED)
 
 
 if __name__ == "__main__":

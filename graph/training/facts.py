@@ -8,15 +8,14 @@ of a chat, or `{"text", "facts"}`; a fact is `{"relation", "what", "kind", "whos
 rows of chats that are held out, and those "held_out", are not learned from.
 """
 
-import argparse
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -25,24 +24,23 @@ from graph.learning import fact_reader
 from graph.learning.fact_reader import (
     BELONGS_TO,
     FAVOURITE_KIND,
+    HEADS,
     KIND,
     KIND_OF_OTHER,
     LABELS,
-    LINK,
     OTHER,
     PERSON,
     SURE,
     tokens_of,
 )
 from graph.readers.line_reader import weights_of as reader_of
-from graph.training.network import autocast, descend, lowest_layers, padded, weights_of
+from graph.training.network import Network, descend, run
 from graph.training.reader_data import load_chats
 from graph.understanding.classifier import read_rows
-from memory.embedding import bert, minilm
+from memory.embedding import minilm
+from memory.embedding.bert import Array
 from memory.embedding.networks import TrainedNetwork
 
-LAYERS = 6
-SEED = 14
 RATE, EPOCHS, BATCH, SORTED = 2.5e-4, 3, 24, 20
 """Highest learning rate; passes over all rows; messages of a step, and steps whose messages are sorted by length."""
 
@@ -64,40 +62,23 @@ class Example:
     links: list[tuple[int, int, list[int]]]
 
 
-class Reading(nn.Module):
-    """The lowest layers of MiniLM with three heads on each token."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        parts = minilm.packaged()
-        self.embeddings = parts.words
-        start = {name.removeprefix("bert."): weight for name, weight in bert.load(reader_of(minilm.NAME)).items()}
-        self.bert = lowest_layers({**parts.weights(), **start}, LAYERS, attention_dropout=0.0)
-        self.bert.embeddings.requires_grad_(False)
-        self.labels = nn.Linear(bert.DIMENSIONS, len(LABELS))
-        self.begins, self.ends = nn.Linear(bert.DIMENSIONS, 1), nn.Linear(bert.DIMENSIONS, 1)
-        self.seeks, self.offers = nn.Linear(bert.DIMENSIONS, LINK), nn.Linear(bert.DIMENSIONS, LINK)
-
-    def loss(self, examples: Sequence[Example]) -> torch.Tensor:
-        """The mean loss: what each token is, where words begin, what has ended, and which belong together."""
-        ids, is_token = padded([each.ids for each in examples])
-        with autocast():
-            words = torch.from_numpy(self.embeddings(ids.numpy()))
-            states = self.bert(inputs_embeds=words, attention_mask=is_token).last_hidden_state.float()
-        told = torch.cat([row[1 : 1 + len(each.labels)] for row, each in zip(states, examples, strict=True)])
-        labels = torch.tensor([label for each in examples for label in each.labels])
-        loss = nn.functional.cross_entropy(self.labels(told), labels)
-        is_value = (labels > 0) & (labels <= len(FACTS))
-        for head, name, among in ((self.begins, "begins", labels > 0), (self.ends, "ends", is_value)):
-            wanted = torch.tensor([value for each in examples for value in getattr(each, name)])
-            if among.any():
-                logits = head(told)[among, 0]
-                loss = loss + nn.functional.binary_cross_entropy_with_logits(logits, wanted[among]) / 4
-        links = [(row[1:], *link) for row, each in zip(states, examples, strict=True) for link in each.links]
-        for row, first, right, might in links:
-            scores = self.offers(row[might]) @ self.seeks(row[first])
-            loss = loss + nn.functional.cross_entropy(scores, torch.tensor(might.index(right))) / len(links) / 4
-        return loss
+def loss_of(model: Network, examples: Sequence[Example]) -> torch.Tensor:
+    """The mean loss: what each token is, where words begin, what has ended, and which belong together."""
+    states = model.states([each.ids for each in examples])
+    told = torch.cat([row[1 : 1 + len(each.labels)] for row, each in zip(states, examples, strict=True)])
+    labels = torch.tensor([label for each in examples for label in each.labels])
+    loss = nn.functional.cross_entropy(model.head("labels", told), labels)
+    is_value = (labels > 0) & (labels <= len(FACTS))
+    for name, among in (("begins", labels > 0), ("ends", is_value)):
+        wanted = torch.tensor([value for each in examples for value in getattr(each, name)])
+        if among.any():
+            logits = model.head(name, told)[among, 0]
+            loss = loss + nn.functional.binary_cross_entropy_with_logits(logits, wanted[among]) / 4
+    links = [(row[1:], *link) for row, each in zip(states, examples, strict=True) for link in each.links]
+    for row, first, right, might in links:
+        scores = model.head("offers", row[might]) @ model.head("seeks", row[first])
+        loss = loss + nn.functional.cross_entropy(scores, torch.tensor(might.index(right))) / len(links) / 4
+    return loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,20 +153,12 @@ def with_other_names(row: Mapping[str, Any], names: Sequence[str], chance: rando
         if fact["relation"] in (PERSON, "name") and fact["what"].isalpha():
             old, new = fact["what"], chance.choice(names)
             new = new if old[0].isupper() else new.lower()
-            parts = _split_at(text, old)
             if any(old in str(other) for each in facts if each is not fact for other in each.values()):
                 continue
-            fact["what"], text = new, new.join(parts)
+            fact["what"] = new
+            for place in reversed(_places(text, old)):
+                text = text[:place] + new + text[place + len(old) :]
     return {**row, "text": text, "facts": facts}
-
-
-def _split_at(text: str, words: str) -> list[str]:
-    """A text without words, cut where they stood whole."""
-    parts, last = list[str](), 0
-    for place in _places(text, words):
-        parts.append(text[last:place])
-        last = place + len(words)
-    return [*parts, text[last:]]
 
 
 def in_lower_case(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,10 +181,12 @@ def load_rows() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return parts
 
 
-def train(rows: Sequence[Mapping[str, Any]], seed: int) -> Reading:
+def train(rows: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Array]:
     """Train on rows: in every other pass as typed in haste, and with other names but in the first."""
     torch.manual_seed(seed)
-    chance, model, examples = random.Random(seed), Reading(), list[Example]()
+    chance, model, examples = random.Random(seed), Network(minilm.packaged(), HEADS), list[Example]()
+    model.go_on(reader_of(minilm.NAME), heads=False)
+    model.freeze()
     names = [fact["what"] for row in rows for fact in row["facts"] if fact["relation"] == PERSON]
     names = [name for name in names if name.isalpha() and name.istitle()]
     for n in range(EPOCHS):
@@ -224,8 +199,8 @@ def train(rows: Sequence[Mapping[str, Any]], seed: int) -> Reading:
         alike = sorted(examples[begin : begin + SORTED * BATCH], key=lambda each: len(each.ids))
         some = [alike[n : n + BATCH] for n in range(0, len(alike), BATCH)]
         batches += chance.sample(some, len(some))
-    descend(model, batches, model.loss, RATE)
-    return model.eval()
+    descend(model, batches, partial(loss_of, model), RATE)
+    return model.weights()
 
 
 def report(rows: Sequence[Mapping[str, Any]], network: TrainedNetwork, least: float) -> str:
@@ -251,23 +226,15 @@ def report(rows: Sequence[Mapping[str, Any]], network: TrainedNetwork, least: fl
 
 def main() -> None:
     """Train, write the weights and print figures; what chooses `SURE` is one half of what is held out."""
-    parser = argparse.ArgumentParser(prog="python -m graph.training.facts", description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--out", type=Path, default=fact_reader.WEIGHTS, help="the weights to write")
-    parser.add_argument("--mean", type=Path, help="write the mean of these weights and the new ones")
-    parser.add_argument("--report", action="store_true", help="print the figures of the weights that are there")
-    arguments = parser.parse_args()
     rows, held_out = load_rows()
-    if not arguments.report:
-        weights = weights_of(train(rows, arguments.seed))
-        if arguments.mean:
-            before = bert.load(arguments.mean)
-            weights = {name: np.mean([before[name], weight], axis=0) for name, weight in weights.items()}
-        bert.save(weights, arguments.out)
-    network = fact_reader.network(arguments.out)
-    for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
-        print("to choose by,", report(held_out[::2], network, least))
-    print("held out,", report(held_out[1::2], network, SURE))
+
+    def print_figures(weights: Path) -> None:
+        network = TrainedNetwork(minilm.packaged, weights, *HEADS)
+        for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+            print("to choose by,", report(held_out[::2], network, least))
+        print("held out,", report(held_out[1::2], network, SURE))
+
+    run("graph.training.facts", __doc__, fact_reader.WEIGHTS, lambda seed, _: train(rows, seed), print_figures)
 
 
 if __name__ == "__main__":

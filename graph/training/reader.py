@@ -29,7 +29,7 @@ from torch import nn
 from graph.readers import line_reader
 from graph.readers.line_reader import PARTS, READER, YES_OR_NO, Calibration, Tokens, tokens_of
 from graph.training import reader_calibration
-from graph.training.network import autocast, descend, lowest_layers, padded, weights_of
+from graph.training.network import SEED, Network, descend
 from graph.training.reader_data import (
     OF_SEVERAL_LINES,
     PLAIN,
@@ -45,10 +45,10 @@ from graph.training.reader_data import (
     yes_or_no_of,
 )
 from memory.embedding import bert, e5
+from memory.embedding.bert import Array
 from memory.embedding.embedder import DEFAULT_MODEL, Embedder
 from memory.embedding.networks import Parts
 
-SEED = 14
 RATE = 6e-5
 """Highest learning rate."""
 BATCH_TOKENS = 4096
@@ -80,37 +80,18 @@ Group = list[Row]
 """The rows of one question."""
 
 
-class Reader(nn.Module):
-    """An encoder with three heads on [CLS], whether the line answers, says yes, and leaves a plan as it is, and one
-    on each token of the line: whether the answer begins or ends with it."""
+def network_on(encoder: str) -> Network:
+    """An encoder with three heads on [CLS], whether the line answers, says yes, and leaves a plan as it is, and one on
+    each token of the line: whether the answer begins or ends with it."""
+    model = Network(PARTS[encoder](), {"line": 2, "ends": 2, "holds": 1})
+    if encoder == e5.NAME:
+        model.go_on(e5.TRAINED)
+    return model
 
-    def __init__(self, encoder: str) -> None:
-        super().__init__()
-        self.parts = PARTS[encoder]()
-        weights = {**self.parts.weights(), **(bert.load(e5.TRAINED) if encoder == e5.NAME else {})}
-        # Without dropout in it, attention stays fused.
-        self.bert = lowest_layers(weights, bert.count_layers(weights), attention_dropout=0.0)
-        self.line = nn.Linear(bert.DIMENSIONS, 2)
-        self.ends = nn.Linear(bert.DIMENSIONS, 2)
-        self.holds = nn.Linear(bert.DIMENSIONS, 1)
 
-    def forward(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Logits: of answering and yes, (rows, 2), of first and last token, (rows, tokens, 2), of a plan, (rows,)."""
-        states = self.states(rows)
-        outside = torch.full((*states.shape[:2], 1), -1e4)
-        for n, row in enumerate(rows):
-            outside[n, row.tokens.first : row.tokens.first + len(row.tokens.offsets)] = 0
-        return self.line(states[:, 0]), self.ends(states) + outside, self.holds(states[:, 0])[:, 0]
-
-    def states(self, rows: Sequence[Row]) -> torch.Tensor:
-        """What the network makes of each token of the rows, (rows, tokens, 384)."""
-        ids, is_token = padded([row.tokens.ids for row in rows])
-        types, _ = padded([row.tokens.types for row in rows])
-        with autocast():
-            words = torch.from_numpy(self.parts.words(ids.numpy()))
-            states = self.bert(inputs_embeds=words, token_type_ids=types, attention_mask=is_token).last_hidden_state
-        result: torch.Tensor = states.float()
-        return result
+def states_of(model: Network, rows: Sequence[Row]) -> torch.Tensor:
+    """What the network makes of each token of the rows, (rows, tokens, 384)."""
+    return model.states([row.tokens.ids for row in rows], [row.tokens.types for row in rows])
 
 
 def row_of(example: Example, parts: Parts) -> Row | None:
@@ -127,14 +108,19 @@ def row_of(example: Example, parts: Parts) -> Row | None:
     return Row(tokens, tokens.first + inside[0], tokens.first + inside[-1], 1.0, SAYS.get(example.says, -1))
 
 
-def loss_of(model: Reader, groups: Sequence[Group], yes_counts: float = 0.5) -> torch.Tensor:
+def loss_of(model: Network, groups: Sequence[Group], yes_counts: float = 0.5) -> torch.Tensor:
     """The mean loss: whether a line answers, which line of a question does, the answer's ends, yes or no, and plans."""
     rows = [row for group in groups for row in group]
-    line, ends, plan = model(rows)
+    states = states_of(model, rows)
+    line, plan = (model.head(name, states[:, 0]) for name in ("line", "holds"))
+    outside = torch.full((*states.shape[:2], 1), -1e4)
+    for n, row in enumerate(rows):
+        outside[n, row.tokens.first : row.tokens.first + len(row.tokens.offsets)] = 0
+    ends = model.head("ends", states) + outside
     answers, holds = torch.tensor([(row.answers, row.holds) for row in rows]).T
     held = answers == 1
     loss = torch.zeros(())
-    for logits, wanted in ((line[:, 0], answers), (plan, holds)):
+    for logits, wanted in ((line[:, 0], answers), (plan[:, 0], holds)):
         if (known := ~wanted.isnan()).any():
             loss = loss + nn.functional.binary_cross_entropy_with_logits(logits[known], wanted[known])
     sizes, ranked = [len(group) for group in groups], []
@@ -174,12 +160,7 @@ def rows_of(groups: Sequence[Sequence[Example]], parts: Parts) -> list[Group]:
     return [group for group in rows if group]
 
 
-def go_on(model: Reader, start: Path) -> None:
-    """Take the weights of a file."""
-    model.load_state_dict({name: torch.from_numpy(weight) for name, weight in bert.load(start).items()}, strict=False)
-
-
-def train(model: Reader, embedder: Embedder, chance: random.Random, reader: str) -> None:
+def train(model: Network, embedder: Embedder, chance: random.Random, reader: str) -> None:
     """Train on some of the questions that name their lines, some of the pairs, and all plans.
 
     The reader of yes or no learns all that asks for it and nothing else, and what a line says counts twice.
@@ -200,38 +181,38 @@ def train(model: Reader, embedder: Embedder, chance: random.Random, reader: str)
 
 
 @torch.inference_mode()
-def fit_heads(model: Reader) -> None:
+def fit_heads(model: Network) -> None:
     """Fit which lines say yes, and after which a plan holds, by logistic regressions on [CLS]; all else stays."""
     questions, parts = questions_with_lines(PLAIN, OF_SEVERAL_LINES), load_chats()
     said = [[each for chat in part for each in yes_or_no_of(chat, questions[chat["id"]])] for part in parts]
     told = [[each for lines in plans(held_out=held_out) for each in lines] for held_out in (False, True)]
     model.eval()
     for name, head, place, examples, labels in (
-        ("yes", model.line, 1, said, [[SAYS[each.says] for each in part] for part in said]),
-        ("the plan holds", model.holds, 0, told, [[each.holds for each in part] for part in told]),
+        ("yes", "line", 1, said, [[SAYS[each.says] for each in part] for part in said]),
+        ("the plan holds", "holds", 0, told, [[each.holds for each in part] for part in told]),
     ):
         states = []
         for part in examples:
             rows = [row for each in part if (row := row_of(each, model.parts)) is not None]
-            firsts = [model.states(rows[n : n + 32])[:, 0].numpy() for n in range(0, len(rows), 32)]
+            firsts = [states_of(model, rows[n : n + 32])[:, 0].numpy() for n in range(0, len(rows), 32)]
             states.append(np.concatenate(firsts))
         fitted = LogisticRegression(C=STRENGTH, max_iter=3000).fit(states[0], labels[0])
         area = roc_auc_score(labels[1], fitted.decision_function(states[1]))
         right = fitted.score(states[1], labels[1])
         print(f"held out {len(labels[1])}: {name} or not {right:.3f}, AUC {area:.3f}", flush=True)
-        head.weight[place] = torch.from_numpy(fitted.coef_[0].astype(np.float32))
-        head.bias[place] = float(fitted.intercept_[0])
+        model.get_parameter(f"{head}.weight")[place] = torch.from_numpy(fitted.coef_[0].astype(np.float32))
+        model.get_parameter(f"{head}.bias")[place] = float(fitted.intercept_[0])
 
 
-def store(model: Reader, path: Path) -> None:
-    """Write the weights that are not the package's."""
+def new_weights(model: Network) -> dict[str, Array]:
+    """The weights that are not the package's, not calibrated yet."""
     package = model.parts.weights()
     trained = {
         name: weight
-        for name, weight in weights_of(model).items()
+        for name, weight in model.weights().items()
         if not np.array_equal(weight, package.get(name.removeprefix("bert."), ()))
     }
-    bert.save(trained | {"calibration": np.array(Calibration(), np.float32)}, path)
+    return trained | {"calibration": np.array(Calibration(), np.float32)}
 
 
 def main() -> None:
@@ -246,12 +227,11 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
     chance = random.Random(arguments.seed)
-    model, embedder = Reader(arguments.encoder), Embedder(arguments.encoder)
+    model, embedder = network_on(arguments.encoder), Embedder(arguments.encoder)
     if arguments.start:
-        go_on(model, arguments.start)
+        model.go_on(arguments.start)
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    model.bert.embeddings.requires_grad_(False)
-    model.bert.encoder.layer[: int(LAYERS_LEFT * len(model.bert.encoder.layer))].requires_grad_(False)
+    model.freeze(int(LAYERS_LEFT * len(model.bert.encoder.layer)))
     reader = YES_OR_NO if arguments.stage == YES_OR_NO else READER
     if arguments.stage == "heads":
         fit_heads(model)
@@ -260,7 +240,7 @@ def main() -> None:
     if arguments.mean:
         model.load_state_dict({name: (weight + before[name]) / 2 for name, weight in model.state_dict().items()})
     path = arguments.out or line_reader.weights_of(arguments.encoder, reader)
-    store(model, path)
+    bert.save(new_weights(model), path)
     reader_calibration.main(arguments.encoder, path, reader)
 
 

@@ -8,7 +8,7 @@ other letters than Latin they tell unless they end in a question mark.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from memory.embedding.bert import Array
 from memory.embedding.networks import TrainedNetwork
 
 WEIGHTS = MODELS / "acts.safetensors"
+NETWORK = TrainedNetwork(minilm.packaged, WEIGHTS, "acts")
 
 ACTS = tuple(
     """greeting how_are_you thanks farewell goodnight praise insult love apology laughter agreement disagreement
@@ -73,14 +74,14 @@ class Said:
         return self.asks and not self.tells
 
 
-def recognise(sentences: Sequence[str], network: TrainedNetwork | None = None) -> list[Said]:
+def recognise(sentences: Sequence[str], network: TrainedNetwork = NETWORK) -> list[Said]:
     """What each of several sentences does. With a question mark it asks, and may tell, too."""
     from scipy.special import softmax  # not before a message is read: SciPy is slow to import
 
     if not sentences:
         return []
     ids = tokens_of(sentences)
-    computed = (network or packaged()).compute(ids, [[0] * len(each) for each in ids])
+    computed = network.compute(ids, [[0] * len(each) for each in ids])
     logits = [scores.mean(0) for (scores,) in computed]
     likely = softmax(np.stack(logits), axis=1)
     return list(map(_said, sentences, likely, likely @ _IS_TELLING, likely @ _IS_ASKING))
@@ -103,12 +104,6 @@ _IS_TELLING, _IS_ASKING = (np.array([act in acts for act in ACTS], np.float32) f
 def is_marked(sentence: str) -> bool:
     """Whether a sentence ends in a question mark."""
     return _MARKED.search(sentence) is not None
-
-
-@cache
-def packaged() -> TrainedNetwork:
-    """The network with the weights of the package; loaded once in a process."""
-    return TrainedNetwork(minilm.packaged, WEIGHTS, "acts")
 
 
 @lru_cache(maxsize=256)
