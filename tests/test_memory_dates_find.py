@@ -73,6 +73,8 @@ def test_an_open_stretch_is_described_by_its_named_end(sentence, meaning):
     [
         ("last weekend", "2023-05-27", "2023-05-20", "2023-05-22"),  # said on a Saturday
         ("over the weekend", "2023-05-28", "2023-05-27", "2023-05-29"),  # said on a Sunday
+        ("last one was this weekend", "2023-05-30", "2023-05-27", "2023-05-29"),  # said on a Tuesday
+        ("we move this weekend", "2023-05-30", "2023-06-03", "2023-06-05"),
         ("last week", "2023-05-28", "2023-05-15", "2023-05-22"),
         ("last week", "2023-01-02", "2022-12-26", "2023-01-02"),
         ("last month", "2023-03-31", "2023-02-01", "2023-03-01"),

@@ -175,6 +175,8 @@ def read_unit(match: Match) -> Resolve | None:
     """Read "last week", "this month", "the weekend before last": whole calendar units."""
     unit = match["unit"].lower()
     shift = {"last": -1, "this": 0, "next": 1}[rules.choice_of(match["which"])]
+    if unit == "weekend" and not shift:  # "the last one was this weekend", said on a Tuesday
+        return lambda now, tense: unit_at(unit, now, -1 if tense == "past" and now.weekday() < 5 else 0)
     if unit in calendar.PARTS_OF_DAY and (shift > 0 or (shift < 0 and unit in {"morning", "afternoon"})):
         return None
     return rules.unit_from_now(unit, shift)
